@@ -1,0 +1,82 @@
+// Package check runs one check of a tree in a sandbox and says what happened. It draws no conclusion: what a run
+// means is for the oracle.
+package check
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tare"
+	"tare/internal/sandbox"
+)
+
+// A Runner knows one language's tests and probes. All code of the tree under test runs in the sandbox that it is given.
+// An error means that the rig failed; what the tree's code did, a crash or a hang included, is in the Run.
+type Runner interface {
+	// Steers says why a file that an agent added, changed or deleted could steer the runner's instruments; "" if it could not.
+	Steers(path string, seed tare.Tree) string
+
+	// Tests lists the test nodes of tree by reading it, without importing what it holds. Files that cannot be
+	// parsed are left out and named in broken.
+	Tests(ctx context.Context, sb sandbox.Sandbox, tree tare.Tree) (nodes []tare.TestNode, broken []string, err error)
+
+	// Run runs tests. Run.ID, Role and World are the caller's to set.
+	Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (tare.Run, error)
+
+	// Probe asks the task's probe all cases.
+	Probe(ctx context.Context, sb sandbox.Sandbox, req ProbeRequest) (tare.Run, error)
+
+	// Cross is the tree that reads as text and behaves as behaviour, as far as the files below sources go.
+	Cross(ctx context.Context, sb sandbox.Sandbox, text, behaviour tare.Tree, sources []string) (tare.Tree, error)
+
+	// Rewrite is tree with the text of its sources changed and their behaviour kept.
+	Rewrite(ctx context.Context, sb sandbox.Sandbox, tree tare.Tree, sources []string) (tare.Tree, error)
+
+	// Poison is the tree that reads as it is, and in which every function of the sources that seed and tree have in
+	// common by name raises when it is called.
+	Poison(ctx context.Context, sb sandbox.Sandbox, tree, seed tare.Tree, sources []string) (tare.Tree, error)
+
+	// Graft is tree with the bodies of seed's functions put over its functions of the same file and name, new functions
+	// kept. grafted names what was replaced; none means that there was nothing to graft.
+	Graft(ctx context.Context, sb sandbox.Sandbox, tree, seed tare.Tree, sources []string) (out tare.Tree, grafted []string, err error)
+}
+
+// A TestRequest says what to run, and in which tree.
+type TestRequest struct {
+	Tree     tare.Tree
+	Sources  []string // roots that the language's import path takes
+	Nodes    []string // exact ids; nil runs all that the tree collects below its test directories
+	Twin     string   // a node of Tree under whose id a failing sentinel runs; "" for none
+	Steered  bool     // the files that could steer are in the tree on purpose: let the runner honour them
+	Reverse  bool     // run in reverse order
+	DirName  string   // last part of the directory in which the tree stands; "" for the usual one
+	Wall     time.Duration
+	OnOutput func([]byte) // optional progress
+}
+
+// A ProbeRequest asks the probe in Hidden, laid out apart from Tree, each of Cases. No expected value goes in.
+type ProbeRequest struct {
+	Tree    tare.Tree
+	Sources []string
+	Hidden  tare.Tree
+	Cases   []Question
+	Wall    time.Duration
+}
+
+// A Question is the part of a case that may enter the sandbox.
+type Question struct {
+	ID   string `json:"id"`
+	Call string `json:"call"`
+	Args []byte `json:"args"` // a JSON array
+}
+
+// For finds the runner with that name.
+func For(name string) (Runner, error) {
+	switch name {
+	case "pytest":
+		return Pytest{}, nil
+	default:
+		return nil, fmt.Errorf("there is no runner %q; there is pytest", name)
+	}
+}

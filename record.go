@@ -1,0 +1,170 @@
+package tare
+
+// Schemas of the entries.
+const (
+	RecordSchema  = "tare.record/1"
+	VerdictSchema = "tare.verdict/1"
+)
+
+// A Record is all that a judge sees.
+type Record struct {
+	Schema     string     `json:"schema"`
+	TaskHash   Digest     `json:"task_hash"`
+	Trajectory Trajectory `json:"trajectory"`
+	Evidence   Evidence   `json:"evidence"`
+}
+
+// Evidence is what was observed of a ticket after the agent stopped. It holds no judgement.
+type Evidence struct {
+	Isolation string     `json:"isolation"`
+	Problems  []Problem  `json:"problems,omitempty"` // what of ours failed
+	Changes   []Change   `json:"changes"`            // seed to final workspace
+	Steering  []Steering `json:"steering,omitempty"` // files kept out of the graded trees
+	Own       []TestNode `json:"own,omitempty"`      // test nodes that the agent added or changed
+	Runs      []Run      `json:"runs"`               // in the order in which they were made
+	Graft     *Graft     `json:"graft,omitempty"`    // the tree with the bug grafted back, where one was needed
+	Stopped   string     `json:"stopped,omitempty"`  // the gate after which nothing more was gathered, as it would change nothing
+}
+
+// A Problem is a failure of the rig, never of the agent.
+type Problem struct {
+	Where string `json:"where"`
+	Error string `json:"error"`
+}
+
+// Steering is a file of the agent's that could steer the instrument, and was kept out.
+type Steering struct {
+	Path string     `json:"path"`
+	Kind ChangeKind `json:"kind"`
+	Why  string     `json:"why"` // "conftest.py not in the seed", …
+}
+
+// A TestNode is one test, by its exact id.
+type TestNode struct {
+	ID     string     `json:"id"`
+	File   string     `json:"file"`
+	Kind   ChangeKind `json:"kind,omitempty"` // Added or Modified, of a node of the agent's
+	Digest Digest     `json:"digest"`         // of the test's own code, comments and layout aside
+}
+
+// A Role says which question a run serves.
+type Role string
+
+const (
+	RoleVisible    Role = "visible"    // pristine tests on the agent's sources
+	RoleSteering   Role = "steering"   // the same with the steering files in place
+	RoleBehaviour  Role = "behaviour"  // the probe
+	RoleRegression Role = "regression" // the agent's own tests in one world
+	RoleGraft      Role = "graft"      // the probe on the grafted tree
+)
+
+// A World names the tree and the circumstances of a run. Worlds of the regression gate:
+//
+//	fix            the agent's sources
+//	again          the agent's sources once more, in another order and a directory of another name
+//	reference:NAME a reference's sources
+//	seed           the seed's sources
+//	twin:NAME      a twin's sources
+//	rewrite        the agent's sources, rewritten so that the behaviour stays
+//	text-fix       the text of the agent's sources with the behaviour of the seed's
+//	text-seed      the text of the seed's sources with the behaviour of the agent's
+//	poison         the text of the agent's sources; every function of theirs raises
+//	graft          the agent's sources with the seed's bodies for functions of the same name
+type World string
+
+const (
+	WorldFix      World = "fix"
+	WorldAgain    World = "again"
+	WorldSeed     World = "seed"
+	WorldRewrite  World = "rewrite"
+	WorldTextFix  World = "text-fix"
+	WorldTextSeed World = "text-seed"
+	WorldPoison   World = "poison"
+	WorldGraft    World = "graft"
+)
+
+// WorldReference is the world of the reference with that name.
+func WorldReference(name string) World { return World("reference:" + name) }
+
+// WorldTwin is the world of the twin with that name.
+func WorldTwin(name string) World { return World("twin:" + name) }
+
+// A Run is one command in a sandbox and what was seen of it.
+type Run struct {
+	ID        string       `json:"id"` // e1, e2, …
+	Role      Role         `json:"role"`
+	World     World        `json:"world"`
+	Tree      Digest       `json:"tree"` // what was laid out
+	Command   []string     `json:"command"`
+	Exit      int          `json:"exit"` // -1 when a signal ended it
+	Signal    string       `json:"signal,omitempty"`
+	Ended     string       `json:"ended,omitempty"` // the limit that ended it: wall, memory, …
+	Seconds   float64      `json:"seconds"`
+	Complete  bool         `json:"complete"`         // the report came, whole, with this run's nonce and its end mark
+	Defect    string       `json:"defect,omitempty"` // why the report is not complete: "no end mark", "line 3 is no JSON", …
+	Sentinels []Sentinel   `json:"sentinels,omitempty"`
+	Tests     []TestResult `json:"tests,omitempty"`
+	Cases     []CaseResult `json:"cases,omitempty"`
+	Output    []byte       `json:"output,omitempty"` // the end of stdout and stderr, bounded; untrusted
+}
+
+// A Sentinel is a test of the grader's own whose outcome is known before the run.
+type Sentinel struct {
+	Name string      `json:"name"` // passing, failing, twin
+	Want TestOutcome `json:"want"`
+	Got  TestOutcome `json:"got"` // "" when it was not reported
+}
+
+// A TestOutcome is what a runner reported of one test.
+type TestOutcome string
+
+const (
+	TestPassed  TestOutcome = "passed"
+	TestFailed  TestOutcome = "failed"
+	TestSkipped TestOutcome = "skipped" // also an expected failure
+	TestError   TestOutcome = "error"   // outside the test's body: collection, set-up, tear-down
+)
+
+// A TestResult is one test of one run.
+type TestResult struct {
+	ID      string      `json:"id"`
+	Outcome TestOutcome `json:"outcome"`
+	Phase   string      `json:"phase,omitempty"`   // collect, setup, call, teardown: where it did not pass
+	Class   string      `json:"class,omitempty"`   // of the exception
+	Message string      `json:"message,omitempty"` // bounded
+	InBody  bool        `json:"in_body,omitempty"` // the failure passed through the test's own body
+	Missing string      `json:"missing,omitempty"` // the symbol or module that the failure says is not there
+}
+
+// A CaseResult is the probe's answer to one case.
+type CaseResult struct {
+	ID    string `json:"id"`
+	Value Value  `json:"value"`
+}
+
+// A Graft says how the bug was brought back into the agent's tree.
+type Graft struct {
+	Method  string   `json:"method"`  // symbols, hunks
+	Symbols []string `json:"symbols"` // what was replaced
+	Why     string   `json:"why"`     // why it was needed
+	Defect  string   `json:"defect,omitempty"`
+}
+
+// Failing lists the cases of t that run does not answer rightly, in the task's order: those with a wrong value and,
+// when the report is whole or not, those with none.
+func (t *Task) Failing(run Run) []Case {
+	got := make(map[string]Value, len(run.Cases))
+	for _, c := range run.Cases {
+		if _, twice := got[c.ID]; twice {
+			c.Value = Value{Kind: KindOther, Class: "a case answered twice"}
+		}
+		got[c.ID] = c.Value
+	}
+	var out []Case
+	for _, c := range t.Cases {
+		if v, ok := got[c.ID]; !ok || !c.Want.Match(v) {
+			out = append(out, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package tare
+
+// An Outcome is one of three answers. The zero value is no answer and never valid in a verdict.
+type Outcome string
+
+const (
+	Pass       Outcome = "PASS"
+	Fail       Outcome = "FAIL"
+	Unverified Outcome = "UNVERIFIED"
+
+	// Only gates:
+	Blocked       Outcome = "BLOCKED" // can no longer be reached; BlockedBy names the root
+	NotApplicable Outcome = "NA"
+)
+
+// A Cause says whose doing it is that a verdict is not PASS.
+type Cause string
+
+const (
+	CauseAgent          Cause = "agent"
+	CauseTask           Cause = "task"
+	CauseGrader         Cause = "grader"
+	CauseInfrastructure Cause = "infrastructure"
+)
+
+// A Need says what a gate's answer does to the verdict.
+type Need string
+
+const (
+	Required Need = "required"
+	Optional Need = "optional" // may be NA or UNVERIFIED, may not FAIL
+	Advisory Need = "advisory" // is shown and changes nothing
+)
+
+// Names of gates.
+const (
+	GateInfrastructure = "infrastructure"
+	GateIntegrity      = "integrity"
+	GateVisibleTests   = "visible_tests"
+	GateBehaviour      = "behaviour"
+	GateRegressionTest = "regression_test"
+	GateClaims         = "claims"
+)
+
+// A Gate is one question that the oracle answered from the record.
+type Gate struct {
+	Name        string   `json:"name"`
+	Outcome     Outcome  `json:"outcome"`
+	Need        Need     `json:"need"`
+	Reason      string   `json:"reason"` // a sentence that a person can act on
+	Requirement int      `json:"requirement,omitempty"`
+	Evidence    []string `json:"evidence,omitempty"` // ids of runs, "step:N" for calls
+	BlockedBy   string   `json:"blocked_by,omitempty"`
+	Seconds     float64  `json:"seconds"` // of the runs behind it
+}
+
+// A Verdict is all gates, the folded outcome and the reward.
+type Verdict struct {
+	Schema       string     `json:"schema"`
+	Task         string     `json:"task"`
+	TaskHash     Digest     `json:"task_hash"`
+	Record       Digest     `json:"record"`
+	Outcome      Outcome    `json:"outcome"`
+	Cause        Cause      `json:"cause,omitempty"`
+	Reward       *float64   `json:"reward"` // nil when UNVERIFIED, never 0 for want of evidence
+	RewardBounds [2]float64 `json:"reward_bounds"`
+	RootGate     string     `json:"root_gate,omitempty"`
+	Gates        []Gate     `json:"gates"`
+	Stop         StopReason `json:"stop"`
+	Unfinished   bool       `json:"unfinished"`
+	Unresolved   []string   `json:"unresolved,omitempty"`
+	Proof        Proof      `json:"proof"`
+	Isolation    string     `json:"isolation"`
+	Supersedes   Digest     `json:"supersedes,omitempty"`
+	Grader       Digest     `json:"grader,omitempty"`
+}
+
+// A Proof says whether the grader behind a verdict has been shown to tell right from wrong.
+type Proof struct {
+	Status      ProofStatus `json:"status"`
+	Certificate Digest      `json:"certificate,omitempty"`
+	Ceiling     *float64    `json:"ceiling,omitempty"` // of any score that rests on it; nil when unknown
+}
+
+// A ProofStatus is the state of a proof.
+type ProofStatus string
+
+const (
+	Proven   ProofStatus = "proven"
+	Partly   ProofStatus = "partly"
+	Stale    ProofStatus = "stale"
+	Unproven ProofStatus = "none"
+)
+
+// Gate finds the gate called name.
+func (v Verdict) Gate(name string) (Gate, bool) {
+	for _, g := range v.Gates {
+		if g.Name == name {
+			return g, true
+		}
+	}
+	return Gate{}, false
+}
+
+// Fold is the outcome of gates, and the name of the gate that decided it: the first required or optional one that is
+// FAIL, else the first required one that is anything but PASS, else PASS. No gates that count are UNVERIFIED.
+func Fold(gates []Gate) (Outcome, string) {
+	counted := 0
+	for _, g := range gates {
+		if g.Need == Advisory {
+			continue
+		}
+		counted++
+		if g.Outcome == Fail {
+			return Fail, g.Name
+		}
+	}
+	for _, g := range gates {
+		if g.Need == Required && g.Outcome != Pass {
+			root := g.Name
+			if g.Outcome == Blocked && g.BlockedBy != "" {
+				root = g.BlockedBy
+			}
+			return Unverified, root
+		}
+		// An optional gate must still have an answer.
+		if g.Need == Optional && g.Outcome == "" {
+			return Unverified, g.Name
+		}
+	}
+	if counted == 0 {
+		return Unverified, ""
+	}
+	return Pass, ""
+}
