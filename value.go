@@ -44,11 +44,14 @@ func (v Value) Equal(w Value) bool {
 	if v.Kind != KindDict {
 		return slices.EqualFunc(v.Items, w.Items, Value.Equal)
 	}
-	if len(v.Pairs) != len(w.Pairs) {
-		return false
-	}
-	for _, p := range v.Pairs {
-		if !slices.ContainsFunc(w.Pairs, func(q [2]Value) bool { return p[0].Equal(q[0]) && p[1].Equal(q[1]) }) {
+	// Both ways, since a forged dict may repeat a pair.
+	return len(v.Pairs) == len(w.Pairs) && holds(v.Pairs, w.Pairs) && holds(w.Pairs, v.Pairs)
+}
+
+// holds reports whether every pair of part is in whole.
+func holds(whole, part [][2]Value) bool {
+	for _, p := range part {
+		if !slices.ContainsFunc(whole, func(q [2]Value) bool { return p[0].Equal(q[0]) && p[1].Equal(q[1]) }) {
 			return false
 		}
 	}
