@@ -1,0 +1,45 @@
+# tare: `make demo` to see it work, `make test` to test it, `make help` for the rest.
+
+GO       ?= go
+FUZZTIME ?= 20s
+
+# Pure Go everywhere, so that binaries and tests share one build cache and nothing depends on the machine's libc.
+export CGO_ENABLED := 0
+export GO
+
+.PHONY: help demo test build generate check bench fuzz clean need
+.NOTPARALLEL:
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+demo: need build ## prove a ticket, play four agents, explain a verdict; writes report.html
+	bin/tare demo
+
+test: need build ## run every test
+	$(GO) test -timeout 20m ./...
+
+build: ## build bin/tare and bin/tare-bridge
+	$(GO) build -buildvcs=false -o bin/ ./cmd/tare ./cmd/tare-bridge
+
+generate: ## remake the generated files, the embedded suites among them
+	$(GO) generate ./...
+
+check: ## gofmt, vet, staticcheck, import policy, generated files
+	@scripts/check-format
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test -run '^TestImportPolicy' .
+	@scripts/check-generated
+
+bench: need build ## run every benchmark
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+fuzz: need build ## run every fuzz target for FUZZTIME (20s) each
+	@scripts/fuzz $(FUZZTIME)
+
+clean: ## remove what build and demo leave in this folder
+	rm -rf bin report.html
+
+need:
+	@scripts/need
