@@ -1,0 +1,523 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sizes of the file systems in memory that a command may fill.
+const (
+	tmpSize  = 512 << 20
+	homeSize = 64 << 20
+	shmSize  = 64 << 20
+)
+
+// Where things are inside.
+const (
+	insideHome   = "/home/tare"
+	insideTmp    = "/tmp"
+	insideBridge = "/run/tare/bridge"
+	insideID     = 1000 // uid and gid, where a user namespace can map them
+)
+
+// system lists the host directories that are shown read-only, where they exist. Never /usr or /usr/local as a whole.
+var system = []string{
+	"/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/libexec", "/usr/share", "/usr/include",
+}
+
+// roots lists the directories at the root that are links into /usr on a merged system, and directories on others.
+var roots = []string{"/bin", "/lib", "/lib32", "/lib64", "/libx32"}
+
+// A bwrap is the bubblewrap backend.
+type bwrap struct {
+	*state
+	program    string
+	kind       string // an Isolation constant
+	bridge     string
+	groups     *cgroups
+	etc        string // a directory that stands for /etc
+	mask       string // the running program, when it lies in a system directory
+	seccomp    []byte
+	processes  string // flag of ulimit
+	setpriv    string
+	systemArgs []string
+}
+
+func openBwrap(ctx context.Context, o Options) (Sandbox, error) {
+	program, err := findBwrap()
+	if err != nil {
+		return nil, err
+	}
+	st, err := openState(o.StateRoot)
+	if err != nil {
+		return nil, err
+	}
+	b := &bwrap{state: st, program: program, bridge: o.Bridge, seccomp: seccompFilter(), processes: processFlag()}
+	if err := b.prepare(); err != nil {
+		st.Close()
+		return nil, err
+	}
+	b.groups = openCgroupsHere()
+	if err := b.choose(ctx); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func findBwrap() (string, error) {
+	for _, p := range []string{"/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"} {
+		if unix.Access(p, unix.X_OK) == nil {
+			return p, nil
+		}
+	}
+	if p, err := exec.LookPath("bwrap"); err == nil {
+		return p, nil
+	}
+	return "", &Unavailable{Reason: "bubblewrap (bwrap) is not installed", Mend: "apt-get install bubblewrap"}
+}
+
+func openCgroupsHere() *cgroups {
+	mounts, _ := os.ReadFile("/proc/self/mounts")
+	self, _ := os.ReadFile("/proc/self/cgroup")
+	return openCgroups(string(mounts), string(self))
+}
+
+// prepare works out what is the same for every run.
+func (b *bwrap) prepare() error {
+	b.etc = filepath.Join(b.dir, "etc")
+	if err := makeEtc(b.etc); err != nil {
+		return fmt.Errorf("making /etc for the sandbox: %w", err)
+	}
+	a := []string{"--perms", "0755", "--dir", "/usr"}
+	for _, dir := range system {
+		if isDir(dir) {
+			a = append(a, "--ro-bind", dir, dir)
+		}
+	}
+	for _, dir := range roots {
+		if to, err := os.Readlink(dir); err == nil {
+			a = append(a, "--symlink", to, dir)
+		} else if isDir(dir) {
+			a = append(a, "--ro-bind", dir, dir)
+		}
+	}
+	a = append(a, "--ro-bind", b.etc, "/etc")
+	if self, err := os.Executable(); err == nil {
+		if self, err = filepath.EvalSymlinks(self); err == nil {
+			b.mask = self
+		}
+	}
+	for _, dir := range append(system, roots...) {
+		if b.mask != "" && below(b.mask, dir) && isDir(dir) {
+			a = append(a, "--ro-bind", "/dev/null", b.mask) // the binary holds the answers
+			break
+		}
+	}
+	b.systemArgs = append(a,
+		"--proc", "/proc", "--dev", "/dev",
+		"--perms", "1777", "--size", strconv.Itoa(shmSize), "--tmpfs", "/dev/shm",
+		"--remount-ro", "/dev",
+		"--perms", "1777", "--size", strconv.Itoa(tmpSize), "--tmpfs", insideTmp,
+		"--perms", "0755", "--dir", "/home",
+		"--perms", "0755", "--dir", "/var", "--symlink", "../tmp", "/var/tmp",
+		"--perms", "0755", "--dir", "/run")
+	return nil
+}
+
+func isDir(p string) bool {
+	info, err := os.Stat(p)
+	return err == nil && info.IsDir()
+}
+
+// choose finds the strongest way of starting bubblewrap that this machine allows, by running a command in each.
+func (b *bwrap) choose(ctx context.Context) error {
+	kinds := []string{IsolationBwrap}
+	if b.seccomp != nil {
+		kinds = append(kinds, IsolationBwrapSeccomp)
+		if b.root {
+			if p, err := exec.LookPath("setpriv"); err == nil {
+				b.setpriv = p
+				kinds = append(kinds, IsolationBwrapRoot)
+			}
+		}
+	}
+	var first error
+	for _, kind := range kinds {
+		b.kind = kind
+		res, err := b.Run(ctx, Cmd{Argv: []string{"/bin/sh", "-c", "exit 0"}})
+		if err == nil && res.Exit == 0 && res.Ended == LimitNone {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("trying sandbox: %w", ctx.Err())
+		}
+		if err == nil {
+			err = fmt.Errorf("a trial run ended with status %d: %s", res.Exit, res.Stderr.Data)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return unavailable(first)
+}
+
+// unavailable turns a failed trial into advice.
+func unavailable(err error) error {
+	u := &Unavailable{Reason: err.Error(), Mend: "run tare doctor"}
+	switch {
+	case sysctl("kernel/apparmor_restrict_unprivileged_userns") == "1":
+		u.Mend = "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (or give /usr/bin/bwrap an AppArmor profile that allows userns)"
+	case sysctl("kernel/unprivileged_userns_clone") == "0":
+		u.Mend = "sysctl -w kernel.unprivileged_userns_clone=1"
+	case sysctl("user/max_user_namespaces") == "0":
+		u.Mend = "sysctl -w user.max_user_namespaces=15000"
+	case inContainer():
+		u.Mend = "start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined"
+	}
+	return u
+}
+
+func sysctl(name string) string {
+	data, _ := os.ReadFile("/proc/sys/" + name)
+	return strings.TrimSpace(string(data))
+}
+
+func inContainer() bool {
+	for _, p := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(p); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *bwrap) Isolation() string { return b.kind }
+
+func (b *bwrap) Close() error {
+	b.groups.close()
+	return b.state.Close()
+}
+
+func (b *bwrap) Run(ctx context.Context, cmd Cmd) (Result, error) {
+	if ctx.Err() != nil {
+		return Result{Exit: -1, Ended: LimitCancelled, Isolation: b.kind, Extra: make([]Bytes, len(cmd.Extra))}, nil
+	}
+	res, err := b.run(ctx, cmd)
+	res.Isolation = b.kind
+	if err != nil {
+		return res, fmt.Errorf("running in sandbox: %w", err)
+	}
+	return res, nil
+}
+
+func (b *bwrap) run(ctx context.Context, cmd Cmd) (Result, error) {
+	if err := cmd.check(); err != nil {
+		return Result{}, err
+	}
+	mounts, err := b.mountArgs(cmd)
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := newRun(cmd, b.uid, b.gid)
+	if err != nil {
+		return Result{}, err
+	}
+	if r.group, err = b.groups.make(r.limits.Memory); err != nil {
+		r.drop()
+		return Result{}, err
+	}
+	t := &bwrapTree{group: r.group}
+	c, closeFiles, err := b.command(r, t, mounts)
+	if err == nil {
+		err = start(c)
+	}
+	if closeFiles != nil {
+		closeFiles()
+	}
+	if err != nil {
+		r.drop()
+		t.close()
+		return Result{}, fmt.Errorf("starting bubblewrap: %w", err)
+	}
+	t.bwrap = c.Process
+	return r.supervise(ctx, c, t)
+}
+
+// mountArgs checks the mounts of a command and turns them into options.
+func (b *bwrap) mountArgs(cmd Cmd) ([]string, error) {
+	var a []string
+	for _, m := range cmd.Mounts {
+		host, err := b.resolveMount(m)
+		if err != nil {
+			return nil, err
+		}
+		option := "--ro-bind"
+		if m.Writable {
+			option = "--bind"
+		}
+		a = append(a, option, host, m.Guest)
+	}
+	if len(cmd.Forwards) == 0 {
+		return a, nil
+	}
+	if b.bridge == "" {
+		return nil, errors.New("a forward needs the bridge program, and none was named")
+	}
+	a = append(a, "--perms", "0755", "--dir", "/run/tare", "--ro-bind", b.bridge, insideBridge)
+	for i, f := range cmd.Forwards {
+		if err := b.giveSocket(f.Socket); err != nil {
+			return nil, err
+		}
+		a = append(a, "--ro-bind", f.Socket, insideSocket(i))
+	}
+	return a, nil
+}
+
+func insideSocket(i int) string { return fmt.Sprintf("/run/tare/%d.sock", i) }
+
+// command makes the call of bubblewrap. Its options travel in a file, because pid 1 of a sandbox shows its command line
+// and environment to all.
+func (b *bwrap) command(r *run, t *bwrapTree, mounts []string) (*exec.Cmd, func(), error) {
+	c := &exec.Cmd{Path: b.program, Env: []string{}, Dir: "/"}
+	closeStdin, err := r.stdio(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	var files []*os.File
+	closeFiles := func() {
+		closeStdin()
+		for _, f := range files {
+			f.Close()
+		}
+	}
+	pass := func(f *os.File) string {
+		c.ExtraFiles = append(c.ExtraFiles, f)
+		files = append(files, f)
+		return strconv.Itoa(2 + len(c.ExtraFiles))
+	}
+	statusRead, statusWrite, err := os.Pipe()
+	if err != nil {
+		return nil, closeFiles, err
+	}
+	t.status = statusRead
+	goRead, goWrite, err := os.Pipe()
+	if err != nil {
+		statusWrite.Close()
+		return nil, closeFiles, err
+	}
+	t.gate = goWrite
+
+	args := b.namespaceArgs()
+	args = append(args, "--json-status-fd", pass(statusWrite), "--block-fd", pass(goRead))
+	if b.seccomp != nil {
+		f, err := memfile("seccomp", b.seccomp)
+		if err != nil {
+			return nil, closeFiles, err
+		}
+		args = append(args, "--seccomp", pass(f))
+	}
+	args = append(args, b.systemArgs...)
+	args = append(args, b.homeArgs()...)
+	args = append(args, mounts...)
+	args = append(args, "--remount-ro", "/", "--clearenv")
+	for _, kv := range environment(r.cmd.Env, insideHome, insideTmp) {
+		k, v, _ := strings.Cut(kv, "=")
+		args = append(args, "--setenv", k, v)
+	}
+	dir := r.cmd.Dir
+	if dir == "" {
+		dir = insideHome
+	}
+	args = append(args, "--chdir", dir)
+	f, err := memfile("args", []byte(strings.Join(args, "\x00")+"\x00"))
+	if err != nil {
+		return nil, closeFiles, err
+	}
+	c.Args = append([]string{"bwrap", "--args", pass(f), "--"}, b.payload(r)...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if b.root && b.kind != IsolationBwrapRoot {
+		c.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(b.uid), Gid: uint32(b.gid)}
+	}
+	return c, closeFiles, nil
+}
+
+// namespaceArgs says which namespaces are made. IPC, pid, network and mount namespaces are never optional.
+func (b *bwrap) namespaceArgs() []string {
+	a := []string{
+		"--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--hostname", "sandbox", "--die-with-parent", "--new-session", "--as-pid-1",
+	}
+	if b.kind == IsolationBwrapRoot {
+		return append(a, "--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP")
+	}
+	a = append(a, "--unshare-user", "--uid", strconv.Itoa(insideID), "--gid", strconv.Itoa(insideID))
+	if b.kind == IsolationBwrap {
+		a = append(a, "--disable-userns")
+	}
+	return a
+}
+
+// homeArgs makes HOME. Without a user namespace the payload is another than who makes it, hence the sticky mode.
+func (b *bwrap) homeArgs() []string {
+	mode := "0700"
+	if b.kind == IsolationBwrapRoot {
+		mode = "1777"
+	}
+	return []string{"--perms", mode, "--size", strconv.Itoa(homeSize), "--tmpfs", insideHome}
+}
+
+// payload is what pid 1 runs: the script that sets limits, with the bridge before the command when ports are forwarded.
+func (b *bwrap) payload(r *run) []string {
+	limits := limitScript(r.limits, b.processes, r.limits.Processes+slack)
+	var a []string
+	if b.kind == IsolationBwrapRoot {
+		a = append(a, b.setpriv, "--reuid", strconv.Itoa(b.uid), "--regid", strconv.Itoa(b.gid), "--clear-groups",
+			"--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all", "--no-new-privs")
+	}
+	a = append(a, "/bin/sh", "-c", fmt.Sprintf(runScript, limits), "sh")
+	if len(r.cmd.Forwards) > 0 {
+		a = append(a, insideBridge, "-extra", strconv.Itoa(len(r.cmd.Extra)))
+		for i, f := range r.cmd.Forwards {
+			a = append(a, "-forward", fmt.Sprintf("%d=%s", f.Port, insideSocket(i)))
+		}
+		a = append(a, "--")
+	}
+	return append(a, r.cmd.Argv...)
+}
+
+// A bwrapTree is a pid namespace: it is dead when its first process is.
+type bwrapTree struct {
+	group  *group
+	bwrap  *os.Process
+	status *os.File // bubblewrap's JSON
+	gate   *os.File // a byte lets the command go
+	init   int      // host pid of pid 1 inside; 0 while unknown
+	pidfd  int
+	exited bool // bubblewrap said how the command ended, so it was started
+}
+
+// A statusLine is one of the documents that bubblewrap writes.
+type statusLine struct {
+	ChildPid *int `json:"child-pid"`
+	ExitCode *int `json:"exit-code"`
+}
+
+func (t *bwrapTree) ready(ctx context.Context) error {
+	if d, ok := ctx.Deadline(); ok {
+		t.status.SetReadDeadline(d)
+	}
+	stop := context.AfterFunc(ctx, func() { t.status.SetReadDeadline(time.Now()) })
+	line, err := t.readStatus()
+	stop()
+	if err != nil || line.ChildPid == nil {
+		return fmt.Errorf("waiting for bubblewrap: %w", err)
+	}
+	// The child waits at the gate, so this pid is still its.
+	fd, err := unix.PidfdOpen(*line.ChildPid, 0)
+	if err != nil {
+		return fmt.Errorf("opening sandbox process: %w", err)
+	}
+	t.init, t.pidfd = *line.ChildPid, fd
+	if err := t.group.add(t.init); err != nil {
+		return fmt.Errorf("moving sandbox to its control group: %w", err)
+	}
+	if _, err := t.gate.Write([]byte{1}); err != nil {
+		return fmt.Errorf("starting command: %w", err)
+	}
+	return nil
+}
+
+// readStatus reads one line, byte by byte, for the next must be left to the next call.
+func (t *bwrapTree) readStatus() (statusLine, error) {
+	var line []byte
+	var c [1]byte
+	for len(line) < 4096 {
+		if _, err := io.ReadFull(t.status, c[:]); err != nil {
+			return statusLine{}, err
+		}
+		if c[0] == '\n' {
+			break
+		}
+		line = append(line, c[0])
+	}
+	var s statusLine
+	err := json.Unmarshal(line, &s)
+	return s, err
+}
+
+func (t *bwrapTree) sample() usage { return total(descendants(t.init)) }
+
+func (t *bwrapTree) kill() {
+	if t.init != 0 {
+		unix.PidfdSendSignal(t.pidfd, unix.SIGKILL, nil, 0)
+		return
+	}
+	t.bwrap.Kill() // its child dies with it
+}
+
+func (t *bwrapTree) gone() error {
+	if t.init != 0 {
+		// Bubblewrap waits for pid 1, except when it was itself killed.
+		unix.PidfdSendSignal(t.pidfd, unix.SIGKILL, nil, 0)
+		fds := []unix.PollFd{{Fd: int32(t.pidfd), Events: unix.POLLIN}}
+		for deadline := time.Now().Add(killTime); ; {
+			n, err := unix.Poll(fds, int(max(0, time.Until(deadline)/time.Millisecond)))
+			if n > 0 {
+				break
+			}
+			if err != unix.EINTR {
+				return errStuck
+			}
+		}
+	}
+	t.status.SetReadDeadline(time.Now().Add(drainTime))
+	for {
+		line, err := t.readStatus()
+		if err != nil {
+			return nil
+		}
+		if line.ExitCode != nil {
+			t.exited = true
+		}
+	}
+}
+
+// broken tells a sandbox that could not be made from a command that failed: only of a command that was started does
+// bubblewrap report the exit.
+func (t *bwrapTree) broken(stderr []byte) error {
+	if t.exited {
+		return nil
+	}
+	line, _, _ := bytes.Cut(bytes.TrimSpace(stderr), []byte("\n"))
+	if len(line) == 0 {
+		return errors.New("bubblewrap ended without a word")
+	}
+	return fmt.Errorf("bubblewrap: %q", bytes.TrimPrefix(line, []byte("bwrap: ")))
+}
+
+func (t *bwrapTree) close() {
+	if t.status != nil {
+		t.status.Close()
+	}
+	if t.gate != nil {
+		t.gate.Close()
+	}
+	if t.init != 0 {
+		unix.Close(t.pidfd)
+	}
+	t.group.close()
+}

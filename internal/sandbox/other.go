@@ -1,0 +1,18 @@
+//go:build !linux
+
+package sandbox
+
+import "context"
+
+func openBwrap(context.Context, Options) (Sandbox, error)   { return nil, notLinux() }
+func openProcess(context.Context, Options) (Sandbox, error) { return nil, notLinux() }
+
+func notLinux() *Unavailable {
+	return &Unavailable{Reason: "the sandbox needs Linux", Mend: "run tare on Linux, in a virtual machine or a container"}
+}
+
+// Doctor tries what a sandbox needs.
+func Doctor(context.Context, Options) []Finding {
+	u := notLinux()
+	return []Finding{{Name: "linux", Detail: u.Reason, Mend: u.Mend}}
+}

@@ -1,0 +1,274 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	setupTime = 20 * time.Second // for a sandbox to be made ready, on a busy machine
+	killTime  = 10 * time.Second // for a killed tree to be gone
+	drainTime = 2 * time.Second  // for readers to see the end of a pipe once nobody can write to it any more
+)
+
+// sampling says how often a running tree is looked at.
+const (
+	firstSample = 25 * time.Millisecond
+	everySample = 80 * time.Millisecond
+)
+
+// A tree is a started command and all its descendants, as a backend sees them.
+type tree interface {
+	// ready completes the setup after the first process was started, and lets the command go.
+	ready(ctx context.Context) error
+	// sample looks at the live tree.
+	sample() usage
+	// kill sends SIGKILL to all of it, without waiting.
+	kill()
+	// gone returns when nothing of it is alive, or an error when that could not be brought about in time. It is called
+	// after the first process has been waited for.
+	gone() error
+	// broken reports why the command never started, when that is so; asked after gone.
+	broken(stderr []byte) error
+	// close frees what the tree held.
+	close()
+}
+
+// usage is one sample of a tree.
+type usage struct {
+	processes int
+	cpu       time.Duration
+	memory    int64 // private bytes
+}
+
+// A run is one Run in progress.
+type run struct {
+	cmd     Cmd
+	limits  Limits
+	group   *group // nil without a cgroup
+	outputs []*output
+	over    chan struct{} // an output ran over its budget
+	peak    int64         // highest sample of memory
+	cpu     time.Duration // highest sample of processor time
+}
+
+// newRun makes the pipes for the command's outputs, in the order of its descriptors from 1.
+func newRun(cmd Cmd, uid, gid int) (*run, error) {
+	r := &run{cmd: cmd, limits: cmd.Limits.withDefaults(), over: make(chan struct{})}
+	shared := &budget{left: r.limits.Output}
+	end := sync.OnceFunc(func() { close(r.over) })
+	var tee sync.Mutex
+	for i := range 2 + len(cmd.Extra) {
+		o, err := pipe(uid, gid)
+		if err != nil {
+			r.drop()
+			return nil, err
+		}
+		r.outputs = append(r.outputs, o)
+		o.over = end
+		o.budget = shared
+		if i >= 2 {
+			o.budget = &budget{left: cmd.Extra[i-2].Max}
+			if o.budget.left <= 0 {
+				o.budget.left = DefaultExtra
+			}
+		} else if cmd.OnOutput != nil {
+			o.tee = func(p []byte) {
+				tee.Lock()
+				defer tee.Unlock()
+				cmd.OnOutput(i+1, p)
+			}
+		}
+	}
+	return r, nil
+}
+
+func (r *run) drop() {
+	for _, o := range r.outputs {
+		o.drop()
+	}
+}
+
+// stdio gives the child its descriptors 0, 1, 2, and as extra files those from 3.
+func (r *run) stdio(c *exec.Cmd) (closeStdin func(), err error) {
+	closeStdin = func() {}
+	if len(r.cmd.Stdin) > 0 {
+		f, err := memfile("stdin", r.cmd.Stdin)
+		if err != nil {
+			return nil, err
+		}
+		c.Stdin = f
+		closeStdin = func() { f.Close() }
+	}
+	c.Stdout, c.Stderr = r.outputs[0].write, r.outputs[1].write
+	for _, o := range r.outputs[2:] {
+		c.ExtraFiles = append(c.ExtraFiles, o.write)
+	}
+	return closeStdin, nil
+}
+
+// start starts c. A child that is to die with us dies when the *thread* that started it ends, so the thread must not be
+// one that a caller has locked to a goroutine of its own.
+func start(c *exec.Cmd) error {
+	errc := make(chan error)
+	go func() { errc <- c.Start() }()
+	return <-errc
+}
+
+// supervise sees a started command through to its end. It always ends the tree and frees it.
+func (r *run) supervise(ctx context.Context, c *exec.Cmd, t tree) (Result, error) {
+	defer t.close()
+	for _, o := range r.outputs {
+		o.write.Close()
+		go o.drain()
+	}
+	done := make(chan error, 1)
+	go func() { done <- c.Wait() }()
+
+	setup, cancel := context.WithTimeout(ctx, setupTime)
+	readyErr := t.ready(setup)
+	cancel()
+	began := time.Now()
+	var ended Limit
+	var waitErr error
+	switch {
+	case readyErr == nil:
+		ended, waitErr = r.watch(ctx, done, t)
+	default:
+		t.kill()
+		waitErr = within(done)
+	}
+	wall := time.Since(began)
+	goneErr := t.gone()
+
+	res := Result{Wall: wall, Ended: ended, PeakMemory: r.peak, MemoryBy: r.group.kind()}
+	res.Stdout, res.Stderr = r.outputs[0].finish(), r.outputs[1].finish()
+	for _, o := range r.outputs[2:] {
+		res.Extra = append(res.Extra, o.finish())
+	}
+	if goneErr != nil {
+		return res, fmt.Errorf("ending process tree: %w", goneErr)
+	}
+	if waitErr != nil && c.ProcessState == nil {
+		return res, fmt.Errorf("waiting for sandbox: %w", waitErr)
+	}
+	if readyErr != nil && ctx.Err() != nil {
+		res.Exit, res.Ended = -1, LimitCancelled
+		return res, nil
+	}
+	// The backend's own account of what went wrong says more than our not having heard from it.
+	if err := t.broken(res.Stderr.Data); err != nil && ended == LimitNone {
+		return res, err
+	}
+	if readyErr != nil {
+		return res, fmt.Errorf("setting up sandbox: %w", readyErr)
+	}
+	r.account(&res, c.ProcessState)
+	return res, nil
+}
+
+// errStuck says that a killed process did not end.
+var errStuck = errors.New("process did not end after SIGKILL")
+
+// within waits for a killed process, but not for ever.
+func within(done <-chan error) error {
+	timer := time.NewTimer(killTime)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return errStuck
+	}
+}
+
+// watch waits for the command to end, and ends it when a limit is met.
+func (r *run) watch(ctx context.Context, done <-chan error, t tree) (Limit, error) {
+	wall := time.NewTimer(r.limits.Wall)
+	defer wall.Stop()
+	tick := time.NewTimer(firstSample)
+	defer tick.Stop()
+	for {
+		var why Limit
+		select {
+		case err := <-done:
+			select {
+			case <-r.over:
+				return LimitOutput, err
+			default:
+				return LimitNone, err
+			}
+		case <-wall.C:
+			why = LimitWall
+		case <-ctx.Done():
+			why = LimitCancelled
+		case <-r.over:
+			why = LimitOutput
+		case <-tick.C:
+			why = r.exceeded(t.sample())
+			tick.Reset(everySample)
+		}
+		if why != LimitNone {
+			t.kill()
+			return why, within(done)
+		}
+	}
+}
+
+// exceeded compares one sample with the limits.
+func (r *run) exceeded(u usage) Limit {
+	r.peak = max(r.peak, u.memory)
+	r.cpu = max(r.cpu, u.cpu)
+	switch {
+	case u.processes > r.limits.Processes:
+		return LimitProcesses
+	case u.cpu > r.limits.CPU:
+		return LimitCPU
+	case r.group == nil && u.memory > r.limits.Memory:
+		return LimitMemory
+	}
+	return LimitNone
+}
+
+// account fills in how the command ended and what it used.
+func (r *run) account(res *Result, ps *os.ProcessState) {
+	// of a tree that was killed the parent is told less than what was seen
+	res.CPU = max(ps.UserTime()+ps.SystemTime(), r.cpu)
+	ws := ps.Sys().(syscall.WaitStatus)
+	sig := syscall.Signal(0)
+	if ws.Signaled() {
+		sig = ws.Signal()
+		res.Exit = 128 + int(sig)
+	} else {
+		res.Exit = ws.ExitStatus()
+		if res.Exit > 128 && res.Exit <= 128+64 {
+			sig = syscall.Signal(res.Exit - 128)
+		}
+	}
+	if sig != 0 {
+		res.Signal = unix.SignalName(sig)
+	}
+	if peak := r.group.peak(); peak > 0 {
+		res.PeakMemory = peak
+	}
+	if cpu := r.group.cpu(); cpu > res.CPU {
+		res.CPU = cpu
+	}
+	switch {
+	case res.Ended != LimitNone:
+	case r.group.oomKilled():
+		res.Ended = LimitMemory
+	case sig == syscall.SIGXCPU, sig == syscall.SIGKILL && res.CPU >= r.limits.CPU:
+		res.Ended = LimitCPU
+	case sig == syscall.SIGXFSZ:
+		res.Ended = LimitFileSize
+	}
+}

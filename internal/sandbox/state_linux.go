@@ -1,0 +1,205 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// dropBase is where the search for an unused uid begins when the caller is root. Debian's policy keeps 60000 to 64999
+// for rare, registered use, and it lies within the 65536 ids that a container may have.
+const dropBase = 64321
+
+// A state is the part of the file system that a sandbox may write: one directory below a root, removed at the end.
+type state struct {
+	dir      string
+	uid, gid int
+	root     bool // the caller is root, so payloads run as another
+	lock     *os.File
+}
+
+// openState makes the state root and a fresh directory in it.
+func openState(root string) (*state, error) {
+	s := &state{uid: os.Geteuid(), gid: os.Getegid()}
+	if s.uid == 0 {
+		s.root = true
+		s.uid = unusedID()
+		s.gid = s.uid
+	}
+	if root == "" {
+		root = fmt.Sprintf("/var/tmp/tare-%d", os.Geteuid())
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, fmt.Errorf("finding state root: %w", err)
+	}
+	if err := os.MkdirAll(root, 0o711); err != nil {
+		return nil, &Unavailable{
+			Reason: fmt.Sprintf("cannot make the state root: %v", err),
+			Mend:   "choose a directory that you can write with --state",
+		}
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return nil, fmt.Errorf("finding state root: %w", err)
+	}
+	if err := s.trusted(root); err != nil {
+		return nil, err
+	}
+	sweep(root)
+	dir, err := os.MkdirTemp(root, "s")
+	if err != nil {
+		return nil, fmt.Errorf("making state directory: %w", err)
+	}
+	s.dir = dir
+	if err := os.Chmod(dir, 0o711); err != nil {
+		return nil, fmt.Errorf("making state directory: %w", err)
+	}
+	s.lock, err = lockFile(filepath.Join(dir, lockName))
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, fmt.Errorf("locking state directory: %w", err)
+	}
+	return s, nil
+}
+
+// trusted checks that root is ours alone to write (in /var/tmp anybody could have made it first), and that the owner
+// can reach it.
+func (s *state) trusted(root string) error {
+	info, err := os.Lstat(root)
+	if err != nil {
+		return fmt.Errorf("checking state root: %w", err)
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || int(st.Uid) != os.Geteuid() || info.Mode().Perm()&0o022 != 0 {
+		return &Unavailable{
+			Reason: fmt.Sprintf("state root %s is not a directory that only you can write", root),
+			Mend:   "remove it, or choose another with --state",
+		}
+	}
+	if !s.root {
+		return nil
+	}
+	if info.Mode().Perm()&0o001 == 0 {
+		if err := os.Chmod(root, info.Mode().Perm()|0o011); err != nil {
+			return fmt.Errorf("opening state root: %w", err)
+		}
+	}
+	for dir := filepath.Dir(root); ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return fmt.Errorf("checking state root: %w", err)
+		}
+		if info.Mode().Perm()&0o001 == 0 {
+			return &Unavailable{
+				Reason: fmt.Sprintf("uid %d cannot pass through %s to the state root", s.uid, dir),
+				Mend:   "choose a state root that every user can reach, such as /var/tmp/tare-0, with --state",
+			}
+		}
+		if dir == "/" {
+			return nil
+		}
+	}
+}
+
+// unusedID picks a uid that no account has.
+func unusedID() int {
+	for id := dropBase; id < dropBase+100; id++ {
+		if _, err := user.LookupId(strconv.Itoa(id)); err != nil {
+			return id
+		}
+	}
+	return dropBase
+}
+
+const lockName = ".lock"
+
+// lockFile makes a file and locks it for as long as it stays open.
+func lockFile(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// sweep removes what killed runs left below root. A directory whose lock is held belongs to a run that lives; a young one
+// may not have its lock yet.
+func sweep(root string) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !e.IsDir() || e.Name()[0] != 's' || time.Since(info.ModTime()) < time.Minute {
+			continue
+		}
+		dir := filepath.Join(root, e.Name())
+		f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			removeTree(dir)
+		}
+		f.Close()
+	}
+}
+
+func (s *state) Owner() (uid, gid int) { return s.uid, s.gid }
+func (s *state) StateDir() string      { return s.dir }
+
+func (s *state) NewDir(pattern string) (string, error) {
+	dir, err := os.MkdirTemp(s.dir, pattern)
+	if err != nil {
+		return "", fmt.Errorf("making directory: %w", err)
+	}
+	if s.root {
+		if err := os.Chown(dir, s.uid, s.gid); err != nil {
+			return "", fmt.Errorf("making directory: %w", err)
+		}
+	}
+	return dir, nil
+}
+
+func (s *state) Close() error {
+	err := removeTree(s.dir)
+	s.lock.Close()
+	if err != nil {
+		return fmt.Errorf("removing state: %w", err)
+	}
+	return nil
+}
+
+// removeTree removes dir, also when a payload took away its own permission to.
+func removeTree(dir string) error {
+	err := os.RemoveAll(dir)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	// A Root does not follow a symlink out of the tree. WalkDir calls with each directory before it reads it.
+	fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			root.Chmod(p, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
