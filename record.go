@@ -21,6 +21,7 @@ type Evidence struct {
 	Changes   []Change   `json:"changes"`            // seed to final workspace
 	Steering  []Steering `json:"steering,omitempty"` // files kept out of the graded trees
 	Own       []TestNode `json:"own,omitempty"`      // test nodes that the agent added or changed
+	Broken    []string   `json:"broken,omitempty"`   // test files that the agent added or changed and that cannot be parsed
 	Runs      []Run      `json:"runs"`               // in the order in which they were made
 	Graft     *Graft     `json:"graft,omitempty"`    // the tree with the bug grafted back, where one was needed
 	Stopped   string     `json:"stopped,omitempty"`  // the gate after which nothing more was gathered, as it would change nothing
