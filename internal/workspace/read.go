@@ -1,0 +1,284 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"tare"
+)
+
+// The limits of Read, where the caller names none.
+const (
+	DefaultFiles     = 20_000
+	DefaultBytes     = 256 << 20
+	DefaultFileBytes = 32 << 20
+)
+
+const (
+	maxPath      = 4096 // as Linux has it, of a path and of a link's target
+	maxDepth     = 100  // directories inside directories; each level holds a descriptor
+	maxOmissions = 200  // that are listed one by one
+)
+
+// ReadLimits bounds what Read takes into memory. Zero values stand for the defaults.
+type ReadLimits struct {
+	Files     int   // entries of all kinds, DefaultFiles
+	Bytes     int64 // content in all, DefaultBytes
+	FileBytes int64 // content of one file, DefaultFileBytes
+
+	// Skip lists names that are left out without a word, at any depth and in upper or lower case. nil stands for
+	// ".git"; an empty slice for none.
+	Skip []string
+}
+
+func (l ReadLimits) withDefaults() ReadLimits {
+	if l.Files == 0 {
+		l.Files = DefaultFiles
+	}
+	if l.Bytes == 0 {
+		l.Bytes = DefaultBytes
+	}
+	if l.FileBytes == 0 {
+		l.FileBytes = DefaultFileBytes
+	}
+	if l.Skip == nil {
+		l.Skip = []string{".git"}
+	}
+	return l
+}
+
+// An Omission is one entry of a directory that Read left out, and why.
+type Omission struct {
+	Path   string
+	Mode   fs.FileMode // as found, when known
+	Size   int64       // as found, when known
+	Reason string      // a phrase such as "a named pipe"
+}
+
+// An OmittedError comes from Read together with a tree that holds everything else: entries that are neither file,
+// directory nor link, that are beyond a limit, or that could not be read.
+type OmittedError struct {
+	Omissions []Omission // sorted by path, at most 200
+	More      int        // how many there are besides
+}
+
+func (e *OmittedError) Error() string {
+	first := e.Omissions[0]
+	s := fmt.Sprintf("reading a tree: left out %q: %s", first.Path, first.Reason)
+	if n := len(e.Omissions) + e.More - 1; n > 0 {
+		s += fmt.Sprintf(", and %d more", n)
+	}
+	return s
+}
+
+// LeftOut tells an error of Read, Snapshot or Changes that only says what was left out from one that means that
+// nothing was read: the first comes back as a list and a nil error, the second as it is.
+func LeftOut(err error) ([]Omission, error) {
+	var omitted *OmittedError
+	if errors.As(err, &omitted) {
+		return omitted.Omissions, nil
+	}
+	return nil, err
+}
+
+// Read returns what is in dir, as bytes, within the limits l. It follows no link, and never opens a pipe, a socket or
+// a device. Entries that it cannot take are named in an *OmittedError, with which the tree of all others is returned:
+// an agent that leaves a pipe behind must not be able to keep its work from being looked at. Any other error comes
+// without a tree. A directory is an entry of the tree when it holds nothing that is.
+func Read(dir string, l ReadLimits) (tare.Tree, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("reading a tree: %w", err)
+	}
+	defer root.Close()
+	r := reader{ReadLimits: l.withDefaults()}
+	if _, err := r.dir(root, "", 0); err != nil {
+		return nil, fmt.Errorf("reading a tree: %w", err)
+	}
+	// Reading a directory at a time gives "a/b" before "a.c"; a Tree is sorted by the whole path.
+	t, err := tare.NewTree(r.files)
+	if err != nil {
+		return nil, fmt.Errorf("reading a tree: %w", err)
+	}
+	if len(r.omitted.Omissions) > 0 {
+		slices.SortFunc(r.omitted.Omissions, func(a, b Omission) int { return strings.Compare(a.Path, b.Path) })
+		return t, &r.omitted
+	}
+	return t, nil
+}
+
+// A reader holds what is left of the limits and what has been read so far.
+type reader struct {
+	ReadLimits
+	files   []tare.File
+	omitted OmittedError
+}
+
+func (r *reader) omit(p string, info fs.FileInfo, reason string) {
+	if len(r.omitted.Omissions) == maxOmissions {
+		r.omitted.More++
+		return
+	}
+	o := Omission{Path: p, Reason: reason}
+	if info != nil {
+		o.Mode, o.Size = info.Mode(), info.Size()
+	}
+	r.omitted.Omissions = append(r.omitted.Omissions, o)
+}
+
+// dir reads the directory root, which is at p, and says how many entries of the tree lie below it.
+func (r *reader) dir(root *os.Root, p string, depth int) (int, error) {
+	names, more, err := list(root, r.Files)
+	if err != nil {
+		return 0, err
+	}
+	before := len(r.files)
+	for _, name := range names {
+		if slices.ContainsFunc(r.Skip, func(s string) bool { return strings.EqualFold(s, name) }) {
+			continue
+		}
+		if r.Files == 0 {
+			more = true
+			break
+		}
+		r.Files--
+		r.entry(root, name, path.Join(p, name), depth)
+	}
+	if more {
+		r.omit(path.Join(".", p), nil, "more entries than the limit")
+	}
+	return len(r.files) - before, nil
+}
+
+// list returns up to n names of what is in the directory, sorted, and whether there are more.
+func list(root *os.Root, n int) ([]string, bool, error) {
+	f, err := root.Open(".")
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(n + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, err
+	}
+	slices.Sort(names)
+	return names[:min(n, len(names))], len(names) > n, nil
+}
+
+// entry reads what is called name in root. A failure is an omission.
+func (r *reader) entry(root *os.Root, name, p string, depth int) {
+	info, err := root.Lstat(name)
+	switch {
+	case err != nil:
+		r.omit(p, nil, reason(err))
+	case len(p) > maxPath:
+		r.omit(p[:maxPath], info, "a path that is too long")
+	case info.Mode().IsRegular():
+		r.regular(root, name, p, info)
+	case info.IsDir():
+		r.subdir(root, name, p, info, depth)
+	case info.Mode().Type() == fs.ModeSymlink:
+		target, err := root.Readlink(name)
+		if err != nil {
+			r.omit(p, info, reason(err))
+			return
+		}
+		r.files = append(r.files, tare.File{Path: p, Mode: fs.ModeSymlink | 0o777, Data: []byte(target)})
+	default:
+		r.omit(p, info, kindOf(info.Mode()))
+	}
+}
+
+func (r *reader) regular(root *os.Root, name, p string, info fs.FileInfo) {
+	if info.Size() > r.FileBytes {
+		r.omit(p, info, fmt.Sprintf("a file larger than %d bytes", r.FileBytes))
+		return
+	}
+	if info.Size() > r.Bytes {
+		r.omit(p, info, "more content in all than the limit")
+		return
+	}
+	data, err := readSame(root, name, info)
+	if err != nil {
+		r.omit(p, info, reason(err))
+		return
+	}
+	r.Bytes -= int64(len(data))
+	r.files = append(r.files, tare.File{Path: p, Mode: info.Mode().Perm(), Data: data})
+}
+
+var errChanged = errors.New("it changed while it was read")
+
+// readSame reads the regular file that info describes. A process that is still alive may put something else in its
+// place: a link or a pipe then, which must neither be followed nor waited for, or a file that grows without end.
+func readSame(root *os.Root, name string, info fs.FileInfo) ([]byte, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if now, err := f.Stat(); err != nil || !now.Mode().IsRegular() || !os.SameFile(info, now) { // numbers of files are used again
+		return nil, errors.Join(errChanged, err)
+	}
+	data := make([]byte, info.Size()+1)
+	n, err := io.ReadFull(f, data)
+	if n > int(info.Size()) {
+		return nil, errChanged
+	}
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	return data[:n:n], nil
+}
+
+func (r *reader) subdir(root *os.Root, name, p string, info fs.FileInfo, depth int) {
+	if depth+1 > maxDepth {
+		r.omit(p, info, fmt.Sprintf("more than %d directories deep", maxDepth))
+		return
+	}
+	sub, err := root.OpenRoot(name)
+	if err != nil {
+		r.omit(p, info, reason(err))
+		return
+	}
+	defer sub.Close()
+	if now, err := sub.Lstat("."); err != nil || !os.SameFile(info, now) {
+		r.omit(p, info, errChanged.Error())
+		return
+	}
+	n, err := r.dir(sub, p, depth+1)
+	if err != nil {
+		r.omit(p, info, reason(err))
+		return
+	}
+	if n == 0 {
+		r.files = append(r.files, tare.File{Path: p, Mode: fs.ModeDir | info.Mode().Perm()})
+	}
+}
+
+// reason is err without the path of the machine's that the os package puts into it.
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return "could not be read: " + pe.Err.Error()
+	}
+	return err.Error()
+}
+
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "neither a file nor a directory nor a link"
+}
