@@ -1,0 +1,19 @@
+"""Free-text search over the inventory."""
+
+from inventory.product import Product
+
+
+class InventoryService:
+    """Answers questions about a fixed list of products."""
+
+    def __init__(self, products: list[Product]) -> None:
+        self._products = list(products)
+
+    def search(self, query: str) -> list[Product]:
+        """Return the products whose name or tags contain the query, ignoring case."""
+        needle = query.lower()
+        return [
+            product
+            for product in self._products
+            if needle and any(needle in text.lower() for text in (product.name, *product.tags))
+        ]

@@ -1,0 +1,28 @@
+"""Free-text search over the inventory."""
+
+from inventory.product import Product
+
+
+class InventoryService:
+    """Answers questions about a fixed list of products."""
+
+    def __init__(self, products: list[Product]) -> None:
+        self._products = list(products)
+
+    def _entries(self):
+        """Yield every searchable text together with the place of its product."""
+        for place, product in enumerate(self._products):
+            yield product.name, place
+            for tag in product.tags:
+                yield tag, place
+
+    def search(self, query: str) -> list[Product]:
+        """Return the products whose name or tags contain the query, ignoring case."""
+        if not query:
+            return list(self._products)
+        needle = query.lower()
+        hits = {}
+        for text, place in self._entries():
+            if needle in text.lower():
+                hits[place] = self._products[place]
+        return list(hits.values())
