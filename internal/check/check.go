@@ -21,6 +21,10 @@ type Runner interface {
 	// parsed are left out and named in broken.
 	Tests(ctx context.Context, sb sandbox.Sandbox, tree tare.Tree) (nodes []tare.TestNode, broken []string, err error)
 
+	// Command is what a developer types to run all tests of a tree that stands at dir, an absolute path, with that
+	// directory as the current one, and the environment that goes with it. Its result is for whoever works on the tree, never for a grade.
+	Command(dir string, sources []string) (argv []string, env map[string]string)
+
 	// Run runs tests. Run.ID, Role and World are the caller's to set.
 	Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (tare.Run, error)
 

@@ -1,0 +1,52 @@
+// Package agent plays episodes. An agent is shown a Brief and handed a World, and knows nothing of how it will be graded:
+// this package may import neither the suite nor anything that judges, and the solutions that scripted agents carry out
+// come to them as data.
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"tare"
+	"tare/internal/sandbox"
+)
+
+// A World is what an agent acts through.
+type World struct {
+	Socket  string          // Unix socket at which the world's tools are served, MCP over HTTP below /mcp
+	Dir     string          // host path of the workspace, for agents that edit the directory
+	Sandbox sandbox.Sandbox // where an agent of others' making runs
+}
+
+// An Ending says how an agent ended.
+type Ending struct {
+	Stop   tare.StopReason
+	Detail string // of the stop: an exit status, an error
+	Final  string // the agent's last message, bounded
+}
+
+// An Agent plays one episode at a time in each World it is handed, and several at once in different ones.
+//
+// Play returns when nothing that the agent started is alive. Whatever the agent did is in the Ending, a limit that ctx
+// set included; an error means that something of ours failed, which says nothing about the agent.
+type Agent interface {
+	Name() string
+	Play(ctx context.Context, brief tare.Brief, w World) (Ending, error)
+}
+
+// An Exposer is an Agent that can read more of the host than its workspace.
+type Exposer interface {
+	Agent
+	Exposes() []string // host paths; what is in them must be safe to see
+}
+
+// MaxFinal bounds an agent's last message, in bytes; of a longer one the end is kept.
+const MaxFinal = 16 << 10
+
+// interrupted is the ending of an agent whose ctx ended.
+func interrupted(ctx context.Context) Ending {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return Ending{Stop: tare.WallLimit, Detail: "the time for the episode is up"}
+	}
+	return Ending{Stop: tare.Cancelled, Detail: "cancelled"}
+}
