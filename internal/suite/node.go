@@ -1,0 +1,408 @@
+package suite
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// A kind is the type of a node, decided by this package and not by a YAML library: libraries differ in what they make
+// of 010, 1e3, yes and 2024-01-01, and an expected value must not depend on that.
+type kind string
+
+const (
+	kNull  kind = "null"
+	kBool  kind = "true or false"
+	kInt   kind = "a whole number"
+	kFloat kind = "a number with a fraction"
+	kStr   kind = "text"
+	kList  kind = "a list"
+	kMap   kind = "a mapping"
+)
+
+// A pos is a place in a file, line and column from 1.
+type pos struct{ line, col int }
+
+// A node is one value of task.yaml or cases.jsonl.
+type node struct {
+	kind  kind
+	text  string // of a scalar: decimal for kInt, as floatText writes it for kFloat
+	plain bool   // a scalar without quotes
+	empty bool   // nothing at all was written
+	items []*node
+	keys  []field
+	pos
+}
+
+// A field is one key of a mapping and its value.
+type field struct {
+	name string
+	val  *node
+	pos
+}
+
+// get finds the value of the key called name; nil if there is none.
+func (n *node) get(name string) *node {
+	for _, f := range n.keys {
+		if f.name == name {
+			return f.val
+		}
+	}
+	return nil
+}
+
+// maxKeys bounds a mapping, whose keys are compared with each other.
+const maxKeys = 2000
+
+// fresh reports whether n may take another key called name.
+func (n *node) fresh(name string, p pos) error {
+	switch {
+	case n.get(name) != nil:
+		return bad(p, "key %s is here twice", clip(name))
+	case len(n.keys) == maxKeys:
+		return bad(p, "a mapping has more than %d keys", maxKeys)
+	}
+	return nil
+}
+
+// A syntaxError is a problem at a place of a file whose name the caller knows.
+type syntaxError struct {
+	pos
+	msg string
+}
+
+func (e *syntaxError) Error() string { return e.msg }
+
+func bad(p pos, format string, args ...any) error {
+	return &syntaxError{pos: p, msg: fmt.Sprintf(format, args...)}
+}
+
+// maxDepth bounds how deep values nest. The YAML parser recurses, and a Go program does not survive a stack overflow.
+const maxDepth = 100
+
+// parseYAML reads one YAML document: the subset without anchors, aliases, tags and merge keys.
+func parseYAML(src []byte) (n *node, err error) {
+	defer func() {
+		// A panic of the parser is a problem of the file at hand, not of whoever lists a hundred others.
+		if r := recover(); r != nil {
+			n, err = nil, bad(pos{1, 1}, "the YAML parser gave up on this file: %v", r)
+		}
+	}()
+	if err := checkText(src); err != nil {
+		return nil, err
+	}
+	file, err := parser.ParseBytes(src, 0)
+	if err != nil {
+		var e yaml.Error
+		if errors.As(err, &e) && e.GetToken() != nil && e.GetToken().Position != nil {
+			p := e.GetToken().Position
+			return nil, bad(pos{max(p.Line, 1), max(p.Column, 1)}, "%s", e.GetMessage())
+		}
+		return nil, bad(pos{1, 1}, "%v", err)
+	}
+	switch {
+	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
+		return nil, bad(pos{1, 1}, "the file is empty")
+	case len(file.Docs) > 1:
+		p := pos{1, 1}
+		if file.Docs[1].Start != nil {
+			p = at(file.Docs[1].Start)
+		}
+		return nil, bad(p, "a second document begins here; there must be one")
+	}
+	return fromAST(file.Docs[0].Body, 0)
+}
+
+// checkText refuses what is no text, and nesting that could exhaust the stack of a recursive parser.
+func checkText(src []byte) error {
+	depth, line, col := 0, 1, 1
+	indicators := 0 // "- ", "? ", "! " and the like since the line began, each of which may nest
+	for i := 0; i < len(src); {
+		r, size := utf8.DecodeRune(src[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return bad(pos{line, col}, "this is not UTF-8")
+		case r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f:
+			return bad(pos{line, col}, "control character %U", r)
+		case r == '[' || r == '{':
+			depth++
+		case (r == ']' || r == '}') && depth > 0:
+			depth--
+		case strings.ContainsRune("-?:!&", r):
+			indicators++
+		}
+		if depth > maxDepth || indicators > 2000 {
+			return bad(pos{line, col}, "values nest deeper than %d levels", maxDepth)
+		}
+		i += size
+		col++
+		if r == '\n' {
+			line, col, indicators = line+1, 1, 0
+		}
+	}
+	return nil
+}
+
+func at(t *token.Token) pos {
+	if t == nil || t.Position == nil {
+		return pos{1, 1}
+	}
+	return pos{max(t.Position.Line, 1), max(t.Position.Column, 1)}
+}
+
+func fromAST(n ast.Node, depth int) (*node, error) {
+	if n == nil {
+		return nil, bad(pos{1, 1}, "a value is missing")
+	}
+	p := at(n.GetToken())
+	if depth > maxDepth {
+		return nil, bad(p, "values nest deeper than %d levels", maxDepth)
+	}
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return mapping(at(n.Start), n.Values, depth)
+	case *ast.MappingValueNode:
+		return mapping(at(n.Start), []*ast.MappingValueNode{n}, depth)
+	case *ast.SequenceNode:
+		out := &node{kind: kList, pos: at(n.Start)}
+		for _, v := range n.Values {
+			item, err := fromAST(v, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out.items = append(out.items, item)
+		}
+		return out, nil
+	case *ast.LiteralNode:
+		return &node{kind: kStr, text: n.Value.Value, pos: at(n.Start)}, nil
+	case *ast.StringNode:
+		if n.Token.Type != token.StringType {
+			return quoted(n, p)
+		}
+		return plainScalar(n.Value, p)
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NanNode, *ast.InfinityNode:
+		return plainScalar(n.GetToken().Value, p)
+	case *ast.NullNode:
+		out := &node{kind: kNull, plain: true, pos: p}
+		out.empty = n.GetToken().Type == token.ImplicitNullType
+		return out, nil
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
+		return nil, bad(p, "anchors, aliases, tags and merge keys are not read here; write the value out")
+	default:
+		return nil, bad(p, "a %s is not read here", n.Type())
+	}
+}
+
+func mapping(p pos, values []*ast.MappingValueNode, depth int) (*node, error) {
+	out := &node{kind: kMap, pos: p}
+	if len(values) > 0 && values[0].Key != nil && !values[0].IsFlowStyle {
+		out.pos = at(values[0].Key.GetToken())
+	}
+	for _, v := range values {
+		if v.Key == nil {
+			return nil, bad(p, "a key is missing")
+		}
+		k, err := fromAST(v.Key, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if k.kind != kStr {
+			return nil, bad(k.pos, "a key must be text: put it in quotes, or in an expected value write {$dict: [[key, value]]}")
+		}
+		if err := out.fresh(k.text, k.pos); err != nil {
+			return nil, err
+		}
+		val, err := fromAST(v.Value, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		out.keys = append(out.keys, field{k.text, val, k.pos})
+	}
+	return out, nil
+}
+
+// quoted is a scalar in quotes. An escape that stands for no character would silently become U+FFFD.
+func quoted(n *ast.StringNode, p pos) (*node, error) {
+	if strings.ContainsRune(n.Value, utf8.RuneError) && !strings.ContainsRune(n.Token.Origin, utf8.RuneError) || !utf8.ValidString(n.Value) {
+		return nil, bad(p, "the text has an escape that is no character")
+	}
+	return &node{kind: kStr, text: n.Value, pos: p}, nil
+}
+
+var (
+	intForm   = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+	floatForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+	// oddNumber is what some reader of YAML takes for a number and another one for text or for another number.
+	oddNumber = regexp.MustCompile(`^[-+]?(0[xob][0-9a-fA-F_]+|[0-9][0-9_]*|([0-9][0-9_]*)?\.[0-9_]*([eE][-+]?[0-9]+)?|[0-9][0-9_]*[eE][-+]?[0-9]+|\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+)
+
+// plainScalar is the value of a scalar without quotes: YAML 1.2's core schema, less the spellings of numbers over which
+// readers disagree.
+func plainScalar(text string, p pos) (*node, error) {
+	out := &node{text: text, plain: true, pos: p}
+	switch text {
+	case "null", "Null", "NULL", "~":
+		out.kind, out.text = kNull, ""
+		return out, nil
+	case "true", "True", "TRUE", "false", "False", "FALSE":
+		out.kind, out.text = kBool, strings.ToLower(text)
+		return out, nil
+	}
+	switch {
+	case intForm.MatchString(text):
+		out.kind = kInt
+		if text == "-0" {
+			out.text = "0"
+		}
+	case floatForm.MatchString(text):
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, bad(p, "%s does not fit a 64-bit float", clip(text))
+		}
+		out.kind, out.text = kFloat, floatText(f)
+	case oddNumber.MatchString(text) && strings.ContainsAny(text, "0123456789in"):
+		return nil, bad(p, "readers of YAML disagree about %s: write a number in decimal digits (in an expected value {$float: nan}, {$float: inf}), or text in quotes", clip(text))
+	default:
+		out.kind = kStr
+	}
+	return out, nil
+}
+
+// floatText writes f as Python does: the shortest decimal that reads back as f, with a point or an exponent.
+func floatText(f float64) string {
+	e := strconv.FormatFloat(f, 'e', -1, 64)
+	_, exp, found := strings.Cut(e, "e")
+	if n, err := strconv.Atoi(exp); !found || err == nil && (n < -4 || n >= 16) {
+		return e
+	}
+	s := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}
+
+// clip shortens s for a message, in quotes.
+func clip(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		s = string(r[:57]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// parseJSON reads one JSON value that stands alone on a line of a file.
+func parseJSON(text []byte, line int) (*node, error) {
+	if !utf8.Valid(text) {
+		return nil, bad(pos{line, 1}, "this is not UTF-8")
+	}
+	r := &jsonReader{dec: json.NewDecoder(bytes.NewReader(text)), text: text, line: line}
+	r.dec.UseNumber()
+	n, err := r.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if rest := bytes.TrimSpace(text[r.dec.InputOffset():]); len(rest) > 0 {
+		return nil, bad(r.pos(), "text after the value; one object a line")
+	}
+	return n, nil
+}
+
+type jsonReader struct {
+	dec  *json.Decoder
+	text []byte
+	line int
+}
+
+// pos is where the next token begins.
+func (r *jsonReader) pos() pos {
+	off := int(r.dec.InputOffset())
+	for off < len(r.text) && bytes.IndexByte([]byte(" \t\r\n,:"), r.text[off]) >= 0 {
+		off++
+	}
+	return pos{r.line, utf8.RuneCount(r.text[:off]) + 1}
+}
+
+func (r *jsonReader) token() (json.Token, pos, error) {
+	p := r.pos()
+	t, err := r.dec.Token()
+	if err != nil {
+		return nil, p, bad(p, "this is no JSON: %v", err)
+	}
+	if s, ok := t.(string); ok && strings.ContainsRune(s, utf8.RuneError) && !bytes.ContainsRune(r.text, utf8.RuneError) {
+		return nil, p, bad(p, "the text has an escape that is no character")
+	}
+	return t, p, nil
+}
+
+func (r *jsonReader) value(depth int) (*node, error) {
+	t, p, err := r.token()
+	if err != nil {
+		return nil, err
+	}
+	if depth > maxDepth {
+		return nil, bad(p, "values nest deeper than %d levels", maxDepth)
+	}
+	switch t := t.(type) {
+	case nil:
+		return &node{kind: kNull, pos: p}, nil
+	case bool:
+		return &node{kind: kBool, text: strconv.FormatBool(t), pos: p}, nil
+	case json.Number:
+		return plainScalar(t.String(), p)
+	case string:
+		return &node{kind: kStr, text: t, pos: p}, nil
+	case json.Delim:
+		if t == '[' {
+			return r.list(p, depth)
+		}
+		return r.object(p, depth)
+	}
+	return nil, bad(p, "this is no JSON value")
+}
+
+func (r *jsonReader) list(p pos, depth int) (*node, error) {
+	out := &node{kind: kList, pos: p}
+	for r.dec.More() {
+		item, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		out.items = append(out.items, item)
+	}
+	_, _, err := r.token() // the closing bracket
+	return out, err
+}
+
+func (r *jsonReader) object(p pos, depth int) (*node, error) {
+	out := &node{kind: kMap, pos: p}
+	for r.dec.More() {
+		k, kp, err := r.token()
+		if err != nil {
+			return nil, err
+		}
+		name, ok := k.(string)
+		if !ok {
+			return nil, bad(kp, "a key must be text")
+		}
+		if err := out.fresh(name, kp); err != nil {
+			return nil, err
+		}
+		val, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		out.keys = append(out.keys, field{name, val, kp})
+	}
+	_, _, err := r.token()
+	return out, err
+}
