@@ -15,6 +15,8 @@ import (
 func str(s string) tare.Value { return tare.Value{Kind: tare.KindStr, Text: s} }
 func num(s string) tare.Value { return tare.Value{Kind: tare.KindInt, Text: s} }
 
+func set(v ...tare.Value) tare.Value { return tare.Value{Kind: tare.KindSet, Items: v} }
+
 func TestWantMatches(t *testing.T) {
 	exact := func(v tare.Value) tare.Want { return tare.Want{Exact: &v} }
 	list := func(v ...tare.Value) tare.Value { return tare.Value{Kind: tare.KindList, Items: v} }
@@ -33,6 +35,12 @@ func TestWantMatches(t *testing.T) {
 	}{
 		"same text":                    {exact(str("a")), str("a"), true},
 		"int is not str":               {exact(num("1")), str("1"), false},
+		"float written otherwise":      {exact(tare.Value{Kind: tare.KindFloat, Text: "1e+08"}), tare.Value{Kind: tare.KindFloat, Text: "100000000.0"}, true},
+		"minus zero":                   {exact(tare.Value{Kind: tare.KindFloat, Text: "0.0"}), tare.Value{Kind: tare.KindFloat, Text: "-0.0"}, false},
+		"nan is nan":                   {exact(tare.Value{Kind: tare.KindFloat, Text: "nan"}), tare.Value{Kind: tare.KindFloat, Text: "nan"}, true},
+		"float text that is no number": {exact(tare.Value{Kind: tare.KindFloat, Text: "1.0"}), tare.Value{Kind: tare.KindFloat, Text: "one"}, false},
+		"set in another order":         {exact(set(num("1"), num("2"))), set(num("2"), num("1")), true},
+		"set that repeats":             {exact(set(num("1"), num("2"))), set(num("1"), num("1")), false},
 		"int is not float":             {exact(num("1")), tare.Value{Kind: tare.KindFloat, Text: "1"}, false},
 		"int is not bool":              {exact(num("1")), tare.Value{Kind: tare.KindBool, Text: "true"}, false},
 		"list is not tuple":            {exact(list(num("1"))), tare.Value{Kind: tare.KindTuple, Items: []tare.Value{num("1")}}, false},

@@ -2,6 +2,7 @@ package tare
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,26 +37,43 @@ type Value struct {
 	Bases []string   `json:"bases,omitempty"`
 }
 
-// Equal reports whether v and w are the same value of the same kind. The order of a dict's pairs does not count.
+// Equal reports whether v and w are the same value of the same kind. The order of a dict's pairs and of a set's items
+// does not count, nor does how the text of a float is written.
 func (v Value) Equal(w Value) bool {
-	if v.Kind != w.Kind || v.Class != w.Class || v.Kind != KindRaised && v.Text != w.Text {
+	if v.Kind != w.Kind || v.Class != w.Class {
 		return false
 	}
-	if v.Kind != KindDict {
-		return slices.EqualFunc(v.Items, w.Items, Value.Equal)
+	switch v.Kind {
+	case KindFloat:
+		return v.Text == w.Text || sameFloat(v.Text, w.Text)
+	case KindDict:
+		same := func(p, q [2]Value) bool { return p[0].Equal(q[0]) && p[1].Equal(q[1]) }
+		return v.Text == w.Text && sameSet(v.Pairs, w.Pairs, same)
+	case KindSet:
+		return v.Text == w.Text && sameSet(v.Items, w.Items, Value.Equal)
 	}
-	// Both ways, since a forged dict may repeat a pair.
-	return len(v.Pairs) == len(w.Pairs) && holds(v.Pairs, w.Pairs) && holds(w.Pairs, v.Pairs)
+	return (v.Kind == KindRaised || v.Text == w.Text) && slices.EqualFunc(v.Items, w.Items, Value.Equal)
 }
 
-// holds reports whether every pair of part is in whole.
-func holds(whole, part [][2]Value) bool {
-	for _, p := range part {
-		if !slices.ContainsFunc(whole, func(q [2]Value) bool { return p[0].Equal(q[0]) && p[1].Equal(q[1]) }) {
-			return false
+// sameFloat reports whether two texts are one float: 1e+08 and 100000000.0 are, 0.0 and -0.0 are not.
+func sameFloat(a, b string) bool {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	return errX == nil && errY == nil && math.Float64bits(x) == math.Float64bits(y)
+}
+
+// sameSet reports whether a and b hold the same in whatever order. It looks both ways, since what a program sent may
+// repeat an item.
+func sameSet[T any](a, b []T, same func(T, T) bool) bool {
+	within := func(a, b []T) bool {
+		for _, x := range a {
+			if !slices.ContainsFunc(b, func(y T) bool { return same(x, y) }) {
+				return false
+			}
 		}
+		return true
 	}
-	return true
+	return len(a) == len(b) && within(a, b) && within(b, a)
 }
 
 // String shows v for a person, in a notation close to Python's and JSON's, bounded to about 200 bytes.
