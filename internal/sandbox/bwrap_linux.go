@@ -65,7 +65,9 @@ func openBwrap(ctx context.Context, o Options) (Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bwrap{state: st, program: program, bridge: o.Bridge, seccomp: seccompFilter(), processes: processFlag()}
+	b := &bwrap{
+		state: st, program: program, bridge: o.Bridge, seccomp: seccompFilter(), processes: processFlag(), mask: self(),
+	}
 	if err := b.prepare(); err != nil {
 		st.Close()
 		return nil, err
@@ -76,6 +78,18 @@ func openBwrap(ctx context.Context, o Options) (Sandbox, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// self is the real path of the running program, which holds the answers.
+func self() string {
+	p, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(p); err == nil {
+		return real
+	}
+	return p
 }
 
 func findBwrap() (string, error) {
@@ -116,14 +130,9 @@ func (b *bwrap) prepare() error {
 		}
 	}
 	a = append(a, "--ro-bind", b.etc, "/etc")
-	if self, err := os.Executable(); err == nil {
-		if self, err = filepath.EvalSymlinks(self); err == nil {
-			b.mask = self
-		}
-	}
 	for _, dir := range append(system, roots...) {
 		if b.mask != "" && below(b.mask, dir) && isDir(dir) {
-			a = append(a, "--ro-bind", "/dev/null", b.mask) // the binary holds the answers
+			a = append(a, "--ro-bind", "/dev/null", b.mask)
 			break
 		}
 	}
@@ -269,6 +278,7 @@ func (b *bwrap) mountArgs(cmd Cmd) ([]string, error) {
 		if m.Writable {
 			option = "--bind"
 		}
+		a = append(a, parentArgs(m.Guest)...)
 		a = append(a, option, host, m.Guest)
 	}
 	if len(cmd.Forwards) == 0 {
@@ -285,6 +295,16 @@ func (b *bwrap) mountArgs(cmd Cmd) ([]string, error) {
 		a = append(a, "--ro-bind", f.Socket, insideSocket(i))
 	}
 	return a, nil
+}
+
+// parentArgs makes the directories above a mount point, passable for a payload that is not who makes them. Those that the
+// system or another mount brings along are left as they are.
+func parentArgs(guest string) []string {
+	var a []string
+	for dir := filepath.Dir(guest); dir != "/"; dir = filepath.Dir(dir) {
+		a = append([]string{"--perms", "0755", "--dir", dir}, a...)
+	}
+	return a
 }
 
 func insideSocket(i int) string { return fmt.Sprintf("/run/tare/%d.sock", i) }
@@ -362,7 +382,12 @@ func (b *bwrap) namespaceArgs() []string {
 		"--hostname", "sandbox", "--die-with-parent", "--new-session", "--as-pid-1",
 	}
 	if b.kind == IsolationBwrapRoot {
-		return append(a, "--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP")
+		// what setpriv needs to drop all, and to enter a directory that is the payload's
+		a = append(a, "--cap-drop", "ALL")
+		for _, c := range []string{"CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP", "CAP_DAC_READ_SEARCH"} {
+			a = append(a, "--cap-add", c)
+		}
+		return a
 	}
 	a = append(a, "--unshare-user", "--uid", strconv.Itoa(insideID), "--gid", strconv.Itoa(insideID))
 	if b.kind == IsolationBwrap {

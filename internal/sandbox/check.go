@@ -43,8 +43,8 @@ func (cmd *Cmd) check() error {
 		}
 	}
 	for _, f := range cmd.Forwards {
-		if f.Port <= 0 || f.Port > 65535 || !path.IsAbs(f.Socket) {
-			return fmt.Errorf("forward of port %d to %q is not a port and an absolute path", f.Port, f.Socket)
+		if f.Port < 1024 || f.Port > 65535 || !path.IsAbs(f.Socket) {
+			return fmt.Errorf("forward of port %d to %q is not an unprivileged port and an absolute path", f.Port, f.Socket)
 		}
 	}
 	return nil

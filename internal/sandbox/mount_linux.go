@@ -21,8 +21,8 @@ func (b *bwrap) resolveMount(m Mount) (string, error) {
 	if m.Writable && !below(host, b.dir) {
 		return "", fmt.Errorf("mounting at %s: a writable tree must lie below %s", m.Guest, b.dir)
 	}
-	if host == b.dir {
-		return "", fmt.Errorf("mounting at %s: the state directory holds the trees of others", m.Guest)
+	if below(b.dir, host) {
+		return "", fmt.Errorf("mounting at %s: %s holds the trees of others", m.Guest, host)
 	}
 	if b.mask != "" && below(b.mask, host) {
 		return "", fmt.Errorf("mounting at %s: the running program lies in %s", m.Guest, host)

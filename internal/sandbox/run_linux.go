@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -118,9 +120,24 @@ func (r *run) stdio(c *exec.Cmd) (closeStdin func(), err error) {
 // start starts c. A child that is to die with us dies when the *thread* that started it ends, so the thread must not be
 // one that a caller has locked to a goroutine of its own.
 func start(c *exec.Cmd) error {
+	sealDescriptors()
 	errc := make(chan error)
 	go func() { errc <- c.Start() }()
 	return <-errc
+}
+
+// sealDescriptors keeps what this program was itself started with, such as a shell's open files, from being passed on:
+// Go marks only what it opens. Nothing is closed here, and what a child is handed by name is not affected.
+func sealDescriptors() {
+	if unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	entries, _ := os.ReadDir("/proc/self/fd") // before Linux 5.11
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 // supervise sees a started command through to its end. It always ends the tree and frees it.

@@ -32,8 +32,8 @@ func limitScript(l Limits, processFlag string, processes int) string {
 		"ulimit -c 0",
 		fmt.Sprintf("ulimit -f %d", (l.FileSize+511)/512),
 		fmt.Sprintf("ulimit %s %d", processFlag, processes),
+		fmt.Sprintf("ulimit -S -t %d", cpu), // first, for a hard limit cannot go below the soft one
 		fmt.Sprintf("ulimit -H -t %d", cpu+1),
-		fmt.Sprintf("ulimit -S -t %d", cpu),
 	}
 	return strings.Join(set, "; ")
 }

@@ -1,0 +1,153 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Doctor tries, one after the other, what runs need of this machine. Everything that can be tried from inside a sandbox
+// is tried from there.
+func Doctor(ctx context.Context, o Options) []Finding {
+	var list []Finding
+	add := func(f Finding) { list = append(list, f) }
+	add(doctorBubblewrap(ctx))
+	o.Backend = ""
+	sb, err := Open(ctx, o)
+	if err != nil {
+		f := Finding{Name: "sandbox", Detail: err.Error(), Mend: "see the reason"}
+		if u := (*Unavailable)(nil); errors.As(err, &u) {
+			f.Detail, f.Mend = u.Reason, u.Mend
+		}
+		add(f)
+		return list
+	}
+	defer sb.Close()
+	add(Finding{Name: "sandbox", OK: true, Detail: sb.Isolation()})
+	uid, _ := sb.Owner()
+	add(Finding{Name: "state root", OK: true, Detail: fmt.Sprintf("%s, reached as uid %d", sb.StateDir(), uid)})
+	add(doctorMemory(ctx, sb))
+	for _, e := range escapes() {
+		add(e.try(ctx, sb))
+	}
+	for _, n := range needs {
+		add(n.try(ctx, sb))
+	}
+	return list
+}
+
+func doctorBubblewrap(ctx context.Context) Finding {
+	f := Finding{Name: "bubblewrap", Mend: "apt-get install bubblewrap"}
+	program, err := findBwrap()
+	if err != nil {
+		f.Detail = "not installed"
+		return f
+	}
+	out, err := exec.CommandContext(ctx, program, "--version").Output()
+	if err != nil {
+		f.Detail = fmt.Sprintf("%s --version: %v", program, err)
+		return f
+	}
+	return Finding{Name: f.Name, OK: true, Detail: program + ", " + strings.TrimSpace(string(out))}
+}
+
+func doctorMemory(ctx context.Context, sb Sandbox) Finding {
+	res, err := sb.Run(ctx, Cmd{Argv: []string{"/bin/sh", "-c", ":"}})
+	switch {
+	case err != nil:
+		return Finding{Name: "memory limit", Detail: err.Error(), Mend: "see the reason"}
+	case res.MemoryBy == "none":
+		return Finding{
+			Name: "memory limit", OK: true,
+			Detail: "no control group can be made here; memory is sampled, and a quick allocation may pass the limit for a moment",
+		}
+	}
+	return Finding{Name: "memory limit", OK: true, Detail: res.MemoryBy}
+}
+
+// An attempt is something that a command inside must not be able to do. The script exits with 0 when it could.
+type attempt struct {
+	name, script string
+	host         net.Listener // what it tries to reach; nil for most
+}
+
+// escapes lists the attempts.
+func escapes() []attempt {
+	list := []attempt{
+		{name: "kernel settings refused", script: `: > /proc/sys/kernel/core_pattern`},
+		{name: "host accounts hidden", script: `cat /etc/shadow`},
+		{name: "user namespaces refused inside", script: `unshare --user true`},
+		{name: "system read-only", script: `touch /usr/bin/x || touch /usr/lib/x || touch /etc/x`},
+		{name: "host environment hidden", script: `tr '\0' '\n' < /proc/1/environ | grep -v -E '^(HOME|PATH|LANG|TMPDIR|PWD|OLDPWD|SHLVL|_)='`},
+	}
+	if l, err := net.Listen("tcp4", "127.0.0.1:0"); err == nil {
+		script := fmt.Sprintf(`: > /dev/tcp/127.0.0.1/%d || : > /dev/tcp/192.0.2.1/80`, l.Addr().(*net.TCPAddr).Port)
+		list = append(list, attempt{name: "network refused", script: script, host: l})
+	}
+	return list
+}
+
+func (a attempt) try(ctx context.Context, sb Sandbox) Finding {
+	if a.host != nil {
+		defer a.host.Close()
+	}
+	res, err := sb.Run(ctx, Cmd{
+		// the mark tells an attempt that failed from one that was never made
+		Argv:   []string{"/bin/bash", "-c", "echo tried; { " + a.script + "; } > /dev/null"},
+		Limits: Limits{Wall: 20 * time.Second},
+	})
+	f := Finding{Name: a.name, Mend: "do not run untrusted code here: " + sb.Isolation() + " does not hold on this machine"}
+	switch {
+	case err != nil:
+		f.Detail = err.Error()
+	case string(bytes.TrimSpace(res.Stdout.Data)) != "tried" || res.Ended != LimitNone:
+		f.Detail = fmt.Sprintf("could not be tried: %q", firstLine(res.Stderr.Data))
+	case res.Exit == 0:
+		f.Detail = "a command inside could do it: " + a.script
+	default:
+		return Finding{Name: a.name, OK: true, Detail: firstLine(res.Stderr.Data)}
+	}
+	return f
+}
+
+func firstLine(b []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
+	return string(line[:min(len(line), 200)])
+}
+
+// A need is a program that tasks use and that must work inside.
+type need struct {
+	name    string
+	argv    []string
+	install string
+}
+
+var needs = []need{
+	{"python3", []string{"/usr/bin/python3", "--version"}, "apt-get install python3"},
+	{"pytest", []string{"/usr/bin/python3", "-m", "pytest", "--version"}, "apt-get install python3-pytest"},
+	{"gcc", []string{"/usr/bin/gcc", "--version"}, "apt-get install gcc libc6-dev"},
+	{"git", []string{"/usr/bin/git", "--version"}, "apt-get install git"},
+}
+
+func (n need) try(ctx context.Context, sb Sandbox) Finding {
+	res, err := sb.Run(ctx, Cmd{Argv: n.argv})
+	f := Finding{Name: n.name, Mend: n.install}
+	switch {
+	case err != nil:
+		f.Detail = err.Error()
+	case res.Exit != 0:
+		f.Detail = "does not run inside: " + firstLine(res.Stderr.Data)
+	default:
+		out := firstLine(res.Stdout.Data)
+		if out == "" {
+			out = firstLine(res.Stderr.Data)
+		}
+		return Finding{Name: n.name, OK: true, Detail: out}
+	}
+	return f
+}
