@@ -50,7 +50,8 @@ func Diff(ctx context.Context, from, to tare.Tree) ([]byte, error) {
 		return nil, fmt.Errorf("making a patch: %w", err)
 	}
 	defer g.remove()
-	patch, err := g.run(ctx, nil, "diff-tree", "-r", "-p", "--binary", "--full-index", "--find-renames", "--no-color", "--no-ext-diff",
+	// A renamed file is one deleted and one new: git cannot apply the rename of a link whose place a directory takes.
+	patch, err := g.run(ctx, nil, "diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames", "--no-color", "--no-ext-diff",
 		"--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", ids[0].String(), ids[1].String())
 	if err != nil {
 		return nil, fmt.Errorf("making a patch: %w", err)
