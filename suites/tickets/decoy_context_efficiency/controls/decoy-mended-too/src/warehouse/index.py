@@ -1,0 +1,18 @@
+"""An index from texts to rows."""
+
+
+class TextIndex:
+    """Remembers texts, each with the row that it belongs to."""
+
+    def __init__(self):
+        self._texts = []
+
+    def add(self, row, text):
+        """Remember that a row has this text."""
+        self._texts.append((text.lower(), row))
+
+    def rows(self, part):
+        """Return the rows that have a text with this part in it, first added first."""
+        part = part.lower()
+        hits = [row for text, row in self._texts if part in text]
+        return sorted(set(hits), key=hits.index)

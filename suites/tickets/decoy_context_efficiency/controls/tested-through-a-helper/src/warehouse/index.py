@@ -1,0 +1,22 @@
+"""An index from texts to rows."""
+
+
+def in_order(rows):
+    """Return the rows without repeats, first come first."""
+    return list(dict.fromkeys(rows))
+
+
+class TextIndex:
+    """Remembers texts, each with the row that it belongs to."""
+
+    def __init__(self):
+        self._texts = []
+
+    def add(self, row, text):
+        """Remember that a row has this text."""
+        self._texts.append((text.lower(), row))
+
+    def rows(self, part):
+        """Return the rows that have a text with this part in it, first added first."""
+        part = part.lower()
+        return in_order(row for text, row in self._texts if part in text)

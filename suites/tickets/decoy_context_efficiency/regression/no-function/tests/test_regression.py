@@ -1,0 +1,4 @@
+"""An article with several matching fields is one line."""
+
+REPEATED = False
+assert not REPEATED

@@ -1,0 +1,1 @@
+"""Articles on the shelves of the warehouse."""
