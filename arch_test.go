@@ -28,7 +28,7 @@ var allow = map[string][]string{
 	"claims":     {"tare"},
 	"trajectory": {"tare"},
 	"suite":      {"tare"},
-	"check":      {"tare", "sandbox"},
+	"check":      {"tare", "sandbox", "workspace"}, // workspace lays out the trees that it runs
 	"evidence":   {"tare", "check", "sandbox", "workspace"},
 	"oracle":     {"tare", "claims"},
 	"tools":      {"tare", "check", "sandbox", "workspace"},

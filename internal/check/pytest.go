@@ -1,0 +1,233 @@
+package check
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tare"
+	"tare/internal/sandbox"
+	"tare/internal/workspace"
+)
+
+// Pytest runs Python trees: tests with the system's pytest, probes with its interpreter.
+//
+// Every command is a script of ours, mounted beside the tree and started without site packages, environment or
+// configuration of the tree's. It reports on a private descriptor, one JSON object a line, each with a nonce of the
+// command's own, and closes with an end mark that counts what was sent. Code of the tree shares the process with the
+// script, so a report can be forged by code that sets out to; what cannot happen is that a process that ended early, a
+// test that was not run or a line that somebody else wrote is taken for a whole report.
+type Pytest struct{}
+
+//go:embed python/*.py python/*.ini
+var scripts embed.FS
+
+const (
+	interpreter = "/usr/bin/python3"
+	scriptDir   = "/srv/check" // where a sandbox shows the scripts
+	hiddenDir   = "/srv/hidden"
+	treeParent  = "/srv"
+	usualName   = "workspace" // of the directory that a tree stands in
+
+	maxLine   = 1 << 20
+	maxReport = 8 << 20
+	maxOutput = 8 << 10 // kept of stdout and of stderr, each
+
+	defaultWall = 60 * time.Second
+)
+
+// A command is one script to run in a sandbox.
+type command struct {
+	script    string
+	request   map[string]any
+	wall      time.Duration
+	maxReport int64
+
+	tree    tare.Tree // laid out for this command, unless nil
+	dirName string
+	hidden  tare.Tree
+	hash    string // of the interpreter's str hashes; "" for 0
+
+	onOutput func([]byte)
+}
+
+// An answer is what came of a command.
+type answer struct {
+	argv   []string
+	nonce  string
+	result sandbox.Result
+	report []byte
+}
+
+// run lays out what c needs, runs it, and clears up. An error means that this rig failed or that ctx is done.
+func (c command) run(ctx context.Context, sb sandbox.Sandbox) (a answer, err error) {
+	dir, err := sb.NewDir("d*")
+	if err != nil {
+		return a, err
+	}
+	defer func() {
+		if cerr := clear(dir); err == nil && cerr != nil {
+			err = fmt.Errorf("clearing up: %w", cerr)
+		}
+	}()
+	mounts, args, err := c.lay(dir, sb)
+	if err != nil {
+		return a, err
+	}
+	a.nonce = secret(16)
+	c.request["nonce"] = a.nonce
+	stdin, err := json.Marshal(c.request)
+	if err != nil {
+		return a, fmt.Errorf("writing request: %w", err)
+	}
+	// -S and -s: no site packages and what they start; -B: no bytecode in the tree. Not -I, which would make hashes random.
+	a.argv = append([]string{interpreter, "-s", "-S", "-B", scriptDir + "/" + c.script}, args...)
+	cmd := sandbox.Cmd{
+		Argv:   append(a.argv, "3"),
+		Dir:    "/",
+		Env:    map[string]string{"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
+		Mounts: mounts,
+		Stdin:  stdin,
+		Extra:  []sandbox.Extra{{Name: "report", Max: maxReport}},
+		Limits: sandbox.Limits{Wall: defaultWall},
+	}
+	a.argv = cmd.Argv
+	if c.hash != "" {
+		cmd.Env["PYTHONHASHSEED"] = c.hash
+	}
+	if c.wall > 0 {
+		cmd.Limits.Wall = c.wall
+	}
+	if c.maxReport > 0 {
+		cmd.Extra[0].Max = c.maxReport
+	}
+	if c.onOutput != nil {
+		cmd.OnOutput = func(_ int, p []byte) { c.onOutput(p) }
+	}
+	a.result, err = sb.Run(ctx, cmd)
+	if err != nil {
+		return a, fmt.Errorf("running %s: %w", c.script, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return a, err
+	}
+	if len(a.result.Extra) > 0 {
+		a.report = a.result.Extra[0].Data
+	}
+	return a, nil
+}
+
+// lay writes the scripts and trees below dir, and says how to mount them and which arguments name them.
+func (c command) lay(dir string, sb sandbox.Sandbox) ([]sandbox.Mount, []string, error) {
+	uid, gid := sb.Owner()
+	owner := workspace.Owner{UID: uid, GID: gid}
+	tools, err := toolTree()
+	if err != nil {
+		return nil, nil, err
+	}
+	var mounts []sandbox.Mount
+	var args []string
+	put := func(host, guest string, t tare.Tree, writable bool) error {
+		mounts = append(mounts, sandbox.Mount{Host: host, Guest: guest, Writable: writable})
+		return workspace.Lay(host, t, owner)
+	}
+	if err := put(filepath.Join(dir, "check"), scriptDir, tools, false); err != nil {
+		return nil, nil, err
+	}
+	if c.tree != nil {
+		name := c.dirName
+		if name == "" {
+			name = usualName
+		}
+		if filepath.Base(name) != name || name == "check" || name == "hidden" || name == ".." {
+			return nil, nil, fmt.Errorf("%q cannot be the name of the tree's directory", name)
+		}
+		guest := treeParent + "/" + name
+		args = append(args, guest)
+		if err := put(filepath.Join(dir, name), guest, c.tree, true); err != nil {
+			return nil, nil, err
+		}
+	}
+	if c.hidden != nil {
+		args = append(args, hiddenDir)
+		if err := put(filepath.Join(dir, "hidden"), hiddenDir, c.hidden, false); err != nil {
+			return nil, nil, err
+		}
+	}
+	return mounts, args, nil
+}
+
+// clear removes dir, also when what ran there took its own permissions away.
+func clear(dir string) error {
+	if err := os.RemoveAll(dir); err == nil {
+		return nil
+	}
+	w := workspace.Workspace{Dir: dir}
+	return w.Remove()
+}
+
+// toolTree is the scripts as a tree.
+func toolTree() (tare.Tree, error) {
+	entries, err := scripts.ReadDir("python")
+	if err != nil {
+		return nil, fmt.Errorf("reading scripts: %w", err)
+	}
+	var t tare.Tree
+	for _, e := range entries {
+		b, err := scripts.ReadFile("python/" + e.Name())
+		if err != nil {
+			return nil, fmt.Errorf("reading scripts: %w", err)
+		}
+		t = append(t, tare.File{Path: e.Name(), Mode: 0o444, Data: b})
+	}
+	return t, nil
+}
+
+// secret is n random bytes in hex.
+func secret(n int) string {
+	b := make([]byte, n)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// describe fills in what is known of the command itself, whatever it reported.
+func (a answer) describe(tree tare.Tree) tare.Run {
+	r := tare.Run{
+		Tree:    tree.Digest(),
+		Command: a.argv,
+		Exit:    a.result.Exit,
+		Signal:  a.result.Signal,
+		Ended:   string(a.result.Ended),
+		Seconds: a.result.Wall.Seconds(),
+		Output:  append(tail(a.result.Stdout.Data), tail(a.result.Stderr.Data)...),
+	}
+	if r.Signal != "" {
+		r.Exit = -1
+	}
+	return r
+}
+
+// tail is a copy of the end of b.
+func tail(b []byte) []byte {
+	if len(b) > maxOutput {
+		b = b[len(b)-maxOutput:]
+	}
+	return append([]byte(nil), b...)
+}
+
+// notStarted is the error for a command whose script did not come as far as the tree's code.
+func (a answer) notStarted(what string) error {
+	how := fmt.Sprintf("status %d", a.result.Exit)
+	if a.result.Ended != "" {
+		how = "stopped by the limit on " + string(a.result.Ended)
+	} else if a.result.Signal != "" {
+		how = a.result.Signal
+	}
+	return fmt.Errorf("starting %s: %s: %.500s", what, how, tail(a.result.Stderr.Data))
+}

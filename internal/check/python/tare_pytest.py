@@ -1,0 +1,104 @@
+"""Run pytest over a tree and report, event by event, on a descriptor of our own.
+
+    tare_pytest.py ROOT DESCRIPTOR    request on stdin
+
+The tree's directories go onto sys.path only after pytest, the plug-in and what both need are loaded, so that no file of
+the tree can stand in for them. A steered run does it the other way round: there the question is what such files do.
+"""
+
+import importlib.machinery
+import importlib.metadata
+import os
+import site
+import sys
+
+import tare_channel
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DIST = "/usr/lib/python3/dist-packages"
+# What pytest and the library load at some later time, when the tree is on the path already.
+LATER = (
+    "bdb cmd code codeop concurrent.futures difflib doctest glob linecache locale logging pdb pprint py random shlex "
+    "shutil string tempfile traceback unittest unittest.mock warnings _pytest._io.saferepr _pytest._py.path"
+).split()
+# Plug-ins that write into the tree, talk to somebody, or speak on stderr when the process dies.
+OFF = "cacheprovider pastebin junitxml faulthandler setuponly setupplan".split()
+
+
+def own_path(root, sources):
+    """The tree's part of sys.path: its sources, then itself. A source that is a file stands for its directory."""
+    paths = [os.path.normpath(os.path.join(root, s)) for s in sources]
+    paths = [p if os.path.isdir(p) else os.path.dirname(p) for p in paths]
+    return list(dict.fromkeys(paths + [root]))
+
+
+def load(names):
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            pass  # another version of Python or pytest has no such module
+
+
+def honour_start_up(own):
+    """Do what the interpreter would have done at its start with the tree on its path."""
+    for name in ("sitecustomize", "usercustomize"):
+        if importlib.machinery.PathFinder.find_spec(name, own):
+            importlib.import_module(name)
+
+
+def advertised(own):
+    """Options for the pytest plug-ins that packages in the tree advertise."""
+    args = []
+    for dist in importlib.metadata.distributions(path=own):
+        for entry in dist.entry_points:
+            if entry.group == "pytest11":
+                args += ["-p", entry.value.partition(":")[0]]
+    return args
+
+
+def arguments(request, root, own):
+    """pytest's command line, and whether nothing that was asked for is there."""
+    args = ["--continue-on-collection-errors", "--tb=short", "--color=no", "-q"]
+    for name in OFF:
+        args += ["-p", "no:" + name]
+    if request["steered"]:
+        return args + advertised(own), False
+    args += ["-c", os.path.join(HERE, "tare_pytest.ini"), "--rootdir", root, "--confcutdir", root]
+    if request["nodes"] is None:
+        return args, False
+    files = dict.fromkeys(os.path.join(root, n.partition("::")[0]) for n in request["nodes"])
+    files = [f for f in files if os.path.exists(f)]
+    return args + files, not files
+
+
+def main():
+    root, descriptor = sys.argv[1], int(sys.argv[2])
+    request = tare_channel.take_request()
+    send = tare_channel.open_channel(descriptor, request.pop("nonce"))
+    own = own_path(root, request["sources"])
+    library = [p for p in sys.path if p != HERE]
+    os.chdir(root)
+    site.setquit()  # exit() and quit(), which -S leaves out
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    sys.argv[:] = ["pytest"]
+    if request["steered"]:
+        sys.path[:] = own + [HERE] + library + [DIST]
+        honour_start_up(own)
+    else:
+        sys.path[:] = [HERE] + library + [DIST]
+    import pytest
+    import tare_plugin
+
+    load(LATER)
+    send("start")  # nothing of the tree has run so far, unless it was asked to
+    sys.path[:] = own + library + [DIST]
+    args, empty = arguments(request, root, own)
+    sources = [os.path.normpath(os.path.join(root, s)) for s in request["sources"]]
+    reporter = tare_plugin.Reporter(send, request, root, sources, empty)
+    status = int(pytest.main(args, plugins=[reporter]))
+    send("end", status=status, items=len(reporter.index), results=reporter.results)
+    tare_channel.finish(status)
+
+
+main()

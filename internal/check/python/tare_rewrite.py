@@ -1,0 +1,85 @@
+"""Change the text of sources and keep what they do.
+
+Comments and layout go, lines move, and local variables get other names where that cannot be seen: a variable of one
+function that no inner scope uses, in a function that does not ask for its variables by name. Docstrings stay, because
+programs read them.
+"""
+
+import ast
+
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+SCOPES += (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+BY_NAME = {"locals", "vars", "eval", "exec", "dir", "globals"}
+
+
+def rewrite(text, out):
+    for path, source in text.items():
+        try:
+            out[path] = rewritten(source, path)
+        except UNREADABLE:
+            pass  # it cannot be imported either way
+
+
+def rewritten(source, path):
+    tree = ast.parse(source, path)
+    # by way of plain text first: only what survives that unchanged is written anew
+    if ast.dump(ast.parse(ast.unparse(tree))) != ast.dump(tree):
+        return source + b"\n#\n"
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            rename_locals(node)
+    # two blank lines in front, so that line numbers change as well
+    text = "#\n#\n" + ast.unparse(tree) + "\n"
+    compile(text, path, "exec", dont_inherit=True)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def own_nodes(function):
+    """The nodes of a function's own scope, and the roots of the scopes inside it."""
+    inner, todo, own = [], list(function.body), []
+    while todo:
+        node = todo.pop()
+        if isinstance(node, SCOPES):
+            inner.append(node)
+            continue
+        own.append(node)
+        todo.extend(ast.iter_child_nodes(node))
+    return own, inner
+
+
+def rename_locals(function):
+    own, inner = own_nodes(function)
+    everything = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    if everything & BY_NAME:
+        return
+    kept = {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
+    for node in own + inner:
+        kept.update(bound_otherwise(node))
+    for scope in inner:
+        for n in ast.walk(scope):
+            kept.update(getattr(n, field) for field in ("id", "arg", "name") if isinstance(getattr(n, field, None), str))
+            kept.update(getattr(n, "names", []) if isinstance(n, (ast.Global, ast.Nonlocal)) else [])
+    names = [n for n in own if isinstance(n, ast.Name)]
+    stored = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+    new = {}
+    for name in sorted(stored - kept):
+        if not name.startswith("__") and name + "_v" not in everything | kept:
+            new[name] = name + "_v"
+    for n in names:
+        n.id = new.get(n.id, n.id)
+
+
+def bound_otherwise(node):
+    """Names that a node binds or refers to other than by a Name."""
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        return node.names
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return [(a.asname or a.name).partition(".")[0] for a in node.names]
+    if isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+        return [node.name] if node.name else []
+    if isinstance(node, ast.MatchMapping):
+        return [node.rest] if node.rest else []
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [node.name]
+    return []

@@ -1,0 +1,202 @@
+"""Make trees in which text and behaviour come apart, from the text of their files; nothing of a tree is imported.
+
+    tare_tree.py DESCRIPTOR
+    request on stdin: {"nonce", "op", "roots", "text": {path: base64}, "other": {path: base64}}
+
+Sends "file" events with the files to put over the text's tree, "symbol" events with what was replaced, and "refused"
+for a file that cannot be taken apart. Python runs an unchecked hash-based .pyc whatever the source beside it says: that
+is how a file reads as one thing and behaves as another.
+"""
+
+import ast
+import base64
+import importlib.util
+import marshal
+import os
+import sys
+
+import tare_channel
+import tare_graft
+import tare_rewrite
+
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
+POISON = "tare_poison"
+
+# The first statement of a poisoned function asks this module. While a module of the sources is being imported nothing
+# raises: a poisoned world whose modules cannot be imported would say nothing about a test. The exception is none that
+# "except Exception" or "pytest.raises(Exception)" catch.
+POISON_SOURCE = """
+import sys
+
+class Poisoned(BaseException):
+    pass
+
+def check():
+    for name in %r:
+        spec = getattr(sys.modules.get(name), "__spec__", None)
+        if getattr(spec, "_initializing", False):
+            return
+    raise Poisoned("the subject was called where every call raises")
+"""
+
+# A package of the text that is a plain module in the behaviour: it runs as that module.
+AS_MODULE = """
+__package__ = __package__.rpartition(".")[0]
+del __path__
+exec(__import__("marshal").loads(%r), globals())
+"""
+
+
+def compiled(source, path):
+    """The code of a file; of one that Python cannot compile, code that says so when it is imported."""
+    try:
+        return compile(source, path, "exec", dont_inherit=True, optimize=0)
+    except UNREADABLE as why:
+        text = "%s: %s" % (type(why).__name__, why)
+        return compile("raise SyntaxError(%r)" % text[:500], path, "exec")
+
+
+def pyc(code, source):
+    """The bytes of an unchecked hash-based .pyc."""
+    head = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + importlib.util.source_hash(source)
+    return head + marshal.dumps(code)
+
+
+def cache_path(path):
+    folder, base = os.path.split(path)
+    return os.path.join(folder, "__pycache__", "%s.%s.pyc" % (base[:-3], sys.implementation.cache_tag))
+
+
+def modules(files):
+    """The file of each module, by its path without .py or /__init__.py; a package comes before a module of its name."""
+    plain = {p[:-3]: p for p in files if not p.endswith("/__init__.py")}
+    return {**plain, **{p[: -len("/__init__.py")]: p for p in files if p.endswith("/__init__.py")}}
+
+
+def cross(text, behaviour, out):
+    reads, acts = modules(text), modules(behaviour)
+    for module in sorted(reads.keys() | acts.keys()):
+        r, a = reads.get(module), acts.get(module)
+        if r is None:
+            out[a + "c"] = pyc(compiled(behaviour[a], a), behaviour[a])
+        elif a is None:
+            out[cache_path(r)] = pyc(absent(r, module, behaviour), text[r])
+        elif r == a:
+            if text[r] != behaviour[a]:
+                out[cache_path(r)] = pyc(compiled(behaviour[a], a), text[r])
+        elif r.endswith("/__init__.py"):
+            inner = marshal.dumps(compiled(behaviour[a], a))
+            out[cache_path(r)] = pyc(compile(AS_MODULE % inner, r, "exec"), text[r])
+        else:  # a package in the behaviour, which is found before the module
+            out[a + "c"] = pyc(compiled(behaviour[a], a), behaviour[a])
+
+
+def absent(path, module, behaviour):
+    """Code for a module that the behaviour does not have: it cannot be imported, unless it is a mere directory there."""
+    if path.endswith("/__init__.py") and any(p.startswith(module + "/") for p in behaviour):
+        return compile("", path, "exec")
+    source = "raise ModuleNotFoundError('No module named %r' % __name__, name=__name__)"
+    return compile(source, path, "exec")
+
+
+def parse_all(files):
+    """The syntax trees of those files that have one."""
+    out = {}
+    for path, source in files.items():
+        try:
+            out[path] = ast.parse(source, path)
+        except UNREADABLE:
+            pass
+    return out
+
+
+def functions(body, prefix=""):
+    """(qualified name, node) of each function of a module or class body, not of those inside functions."""
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield prefix + node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from functions(node.body, prefix + node.name + ".")
+        else:
+            for part in ("body", "orelse", "finalbody"):
+                yield from functions(getattr(node, part, []), prefix)
+            for handler in getattr(node, "handlers", []):
+                yield from functions(handler.body, prefix)
+
+
+def poison(text, seed, roots, out, symbols):
+    """Put a check at the start of every function that the seed has too, by qualified name in whatever file.
+
+    Methods with names like __init__ are left alone, so that tests can still make objects and a test that only looks at
+    code cannot hide behind a constructor, unless the tree changed them: then they are what a genuine test is about.
+    """
+    known = {}
+    for tree in parse_all(seed).values():
+        for name, node in functions(tree.body):
+            known.setdefault(name, set()).add(ast.dump(node))
+    for path, tree in parse_all(text).items():
+        hit = False
+        for name, node in functions(tree.body):
+            special = node.name.startswith("__") and node.name.endswith("__")
+            if name not in known or special and ast.dump(node) in known[name]:
+                continue
+            insert_check(node)
+            symbols.append("%s:%s" % (path, name))
+            hit = True
+        if hit:
+            out[cache_path(path)] = pyc(compile(ast.fix_missing_locations(tree), path, "exec"), text[path])
+    if symbols:
+        helper = compile(POISON_SOURCE % (module_names(text, roots),), POISON + ".py", "exec")
+        out[os.path.normpath(os.path.join(roots[0], POISON + ".pyc"))] = pyc(helper, b"")
+
+
+def insert_check(node):
+    check = ast.parse("__import__(%r).check()" % POISON).body[0]
+    at = 1 if ast.get_docstring(node, clean=False) is not None else 0
+    like = node.body[min(at, len(node.body) - 1)]
+    for part in ast.walk(check):
+        if isinstance(part, (ast.expr, ast.stmt)):
+            ast.copy_location(part, like)
+    node.body.insert(at, check)
+
+
+def module_names(files, roots):
+    """The names under which the files may be imported: from each root, and from the tree itself."""
+    names = set()
+    for module in modules(files):
+        for root in roots + ["."]:
+            if root == "." or module.startswith(root + "/"):
+                names.add(os.path.relpath(module, root).replace("/", "."))
+    return sorted(names)
+
+
+def decoded(files):
+    return {path: base64.b64decode(data) for path, data in files.items()}
+
+
+def main():
+    request = tare_channel.take_request()
+    send = tare_channel.open_channel(int(sys.argv[1]), request["nonce"])
+    sys.setrecursionlimit(10_000)
+    text, other, op = decoded(request["text"]), decoded(request["other"]), request["op"]
+    out, symbols, refused = {}, [], {}
+    if op == "cross":
+        cross(text, other, out)
+    elif op == "poison":
+        poison(text, other, request["roots"], out, symbols)
+    elif op == "rewrite":
+        tare_rewrite.rewrite(text, out)
+    elif op == "graft":
+        tare_graft.graft(text, other, out, symbols, refused)
+    for path, data in out.items():
+        send("file", id=path, data=base64.b64encode(data).decode("ascii"))
+    for name in symbols:
+        send("symbol", id=name)
+    for path, why in refused.items():
+        send("refused", id=path, message=why)
+    send("end", status=0, items=len(out) + len(symbols) + len(refused))
+    tare_channel.finish(0)
+
+
+if __name__ == "__main__":
+    main()
