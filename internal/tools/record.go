@@ -1,0 +1,194 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tare"
+)
+
+const (
+	maxPreview     = 2000
+	maxTestPreview = 8000
+	maxNote        = 4000
+	maxArgs        = 8 << 20 // more than any call that can work, so that only nonsense is left out
+	maxToolName    = 128
+)
+
+// record is around every tool call: it takes turns, counts, times and records them. Calls that never reach a tool, for an
+// unknown name or bad arguments, are answered as failed calls and recorded like the rest.
+func (w *World) record(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		ask, ok := req.(*mcp.CallToolRequest)
+		if !ok {
+			return next(ctx, method, req)
+		}
+		ctx, leave, err := w.enter(ctx)
+		if err != nil {
+			return failed("the episode is over"), nil
+		}
+		defer leave()
+		select {
+		case <-w.turn:
+			defer func() { w.turn <- struct{}{} }()
+		case <-ctx.Done():
+			return failed("the call was cancelled before its turn came"), nil
+		}
+		if ctx.Err() != nil { // both were ready
+			return failed("the call was cancelled before its turn came"), nil
+		}
+		step := tare.Step{Call: w.describe(ask.Params)}
+		began := w.cfg.Now()
+		step.Call.At = seconds(began.Sub(w.cfg.Began))
+		res := w.carryOut(ctx, next, method, ask)
+		if res == nil {
+			return failed(fmt.Sprintf("no further calls: the limit of %d is reached", w.cfg.Limits.Turns)), nil
+		}
+		step.Observation = observe(step.Call.Tool, res)
+		step.Observation.Seconds = seconds(w.cfg.Now().Sub(began))
+		step.Call.Index = w.calls
+		w.calls++
+		w.cfg.OnStep(step)
+		return res, nil
+	}
+}
+
+// carryOut has the call done, or refuses it. The first call over the limit is refused and recorded, since it is what the
+// agent tried; nil stands for those after it, which only repeat it. The caller holds the turn.
+func (w *World) carryOut(ctx context.Context, next mcp.MethodHandler, method string, ask *mcp.CallToolRequest) *mcp.CallToolResult {
+	if most := w.cfg.Limits.Turns; most > 0 && w.calls >= most {
+		select {
+		case <-w.exhausted:
+			return nil
+		default:
+			close(w.exhausted)
+		}
+		return failed(fmt.Sprintf("no further calls: the limit of %d is reached", most))
+	}
+	got, err := next(ctx, method, ask)
+	if err != nil {
+		var wire *jsonrpc.Error
+		if errors.As(err, &wire) && wire.Code == jsonrpc.CodeInvalidParams {
+			return failed(quoteBounded(wire.Message))
+		}
+		return failed(w.explain(ctx, "the tool", err).Error())
+	}
+	res, ok := got.(*mcp.CallToolResult)
+	if !ok {
+		w.cfg.OnProblem(fmt.Errorf("tool call answered with %T", got))
+		return failed("the call failed on the server's side; this is not your doing")
+	}
+	return res
+}
+
+func failed(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+func quoteBounded(s string) string {
+	s = strings.ToValidUTF8(s, "\ufffd")
+	if len(s) > maxPreview {
+		s = strings.ToValidUTF8(s[:maxPreview], "") + "…"
+	}
+	return s
+}
+
+// describe is the call as the record keeps it: the note apart from the arguments, all of it bounded and valid UTF-8.
+func (w *World) describe(p *mcp.CallToolParamsRaw) tare.Call {
+	name := strings.ToValidUTF8(p.Name, "\ufffd")
+	if len(name) > maxToolName {
+		name = strings.ToValidUTF8(name[:maxToolName], "") + "…"
+	}
+	c := tare.Call{Tool: name, Args: json.RawMessage(`{}`)}
+	if len(p.Arguments) == 0 {
+		return c
+	}
+	if len(p.Arguments) > maxArgs {
+		c.Args = mustJSON(map[string]any{"left_out_bytes": len(p.Arguments), "digest": tare.HashBytes(p.Arguments)})
+		return c
+	}
+	c.Args = json.RawMessage(strings.ToValidUTF8(string(p.Arguments), "\ufffd"))
+	var args map[string]json.RawMessage
+	if json.Unmarshal(c.Args, &args) != nil || args == nil {
+		return c
+	}
+	if json.Unmarshal(args["note"], &c.Note) == nil {
+		delete(args, "note")
+		c.Args = mustJSON(args)
+		if len(c.Note) > maxNote {
+			c.Note = strings.ToValidUTF8(c.Note[:maxNote], "") + "…"
+		}
+	}
+	return c
+}
+
+// observe is the result as the record keeps it.
+func observe(tool string, res *mcp.CallToolResult) tare.Observation {
+	var parts []string
+	for _, c := range res.Content {
+		if t, ok := c.(*mcp.TextContent); ok {
+			parts = append(parts, t.Text)
+		}
+	}
+	text := strings.Join(parts, "\n")
+	most := maxPreview
+	if tool == "run_tests" {
+		most = maxTestPreview
+	}
+	return tare.Observation{
+		OK:      !res.IsError,
+		Preview: ends(strings.ToValidUTF8(text, "\ufffd"), most),
+		Digest:  tare.HashBytes([]byte(text)),
+		Size:    len(text),
+	}
+}
+
+// ends is s when it has no more than most bytes, else its beginning and its end, which is where a test run sums up.
+func ends(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	const room = 50 // for the line between
+	half := (most - room) / 2
+	head := strings.ToValidUTF8(s[:half], "")
+	tail := strings.ToValidUTF8(s[len(s)-half:], "")
+	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head, len(s)-len(head)-len(tail), tail)
+}
+
+func seconds(d time.Duration) float64 {
+	return float64(max(0, d).Round(time.Microsecond)) / float64(time.Second)
+}
+
+// jsonList is a list of strings as JSON, one a line.
+func jsonList(list []string) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	var b strings.Builder
+	for i, s := range list {
+		if i == 0 {
+			b.WriteString("[\n  ")
+		} else {
+			b.WriteString(",\n  ")
+		}
+		b.Write(mustJSON(s))
+	}
+	return b.String() + "\n]"
+}
+
+func mustJSON(v any) json.RawMessage {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err) // maps and strings always encode
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
+}
