@@ -51,7 +51,7 @@ func uncredited(reason string) tare.Expect {
 
 func (l *loader) worthless(n *node) (tare.Control, bool) {
 	s := l.yaml
-	if !s.object(n, "a worthless test", []string{"name", "test", "reason"}, "on") {
+	if !s.object(n, "a worthless test", []string{"name", "test"}, "on", "reason") {
 		return tare.Control{}, false
 	}
 	name := s.label(n.get("name"), "name")
@@ -107,7 +107,7 @@ func (l *loader) control(n *node) (tare.Control, bool) {
 	}
 	if len(c.Apply) == 0 && len(c.Delete) == 0 {
 		s.fail(n.pos, "control %s changes nothing: give it files, test, on or delete", c.Name)
-	} else if c.Solution(l.task.Seed).Digest() == l.task.Seed.Digest() {
+	} else if len(l.task.Seed.Changes(c.Solution(l.task.Seed))) == 0 {
 		s.fail(n.pos, "control %s leaves the seed as it is", c.Name)
 	}
 	if e := n.get("expect"); e != nil {

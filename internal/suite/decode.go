@@ -22,10 +22,12 @@ type source struct {
 }
 
 func (s source) fail(p pos, format string, args ...any) {
-	s.l.problems = append(s.l.problems, &Error{
-		File: s.l.shown + "/" + s.file, Line: p.line, Column: p.col,
-		Message: printable(fmt.Sprintf(format, args...)), Excerpt: excerpt(s.text, p.line, p.col),
-	})
+	if len(s.l.problems) == maxProblems {
+		return
+	}
+	s.l.problems = append(s.l.problems, problem{text: s.text, Error: &Error{
+		File: s.l.shown + "/" + s.file, Line: p.line, Column: p.col, Message: printable(fmt.Sprintf(format, args...)),
+	}})
 }
 
 // failAt reports an error of the parsers.

@@ -33,25 +33,36 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// maxProblems bounds what one load reports: an author mends the first ones first.
-const maxProblems = 20
+// Bounds of what one load reports: an author mends the first problems first, and a file of a thousand lines, each wrong,
+// must not take a thousand times as long as one.
+const (
+	maxShown    = 20
+	maxProblems = 1000
+)
+
+// A problem is an Error whose excerpt is not made yet.
+type problem struct {
+	*Error
+	text []byte // of the file
+}
 
 // join makes one error of all problems, in the order of the files' text.
-func join(problems []*Error) error {
+func join(problems []problem) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(problems, func(a, b *Error) int {
+	slices.SortStableFunc(problems, func(a, b problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	problems = slices.CompactFunc(problems, func(a, b *Error) bool { return *a == *b })
-	errs := make([]error, 0, len(problems))
+	problems = slices.CompactFunc(problems, func(a, b problem) bool { return *a.Error == *b.Error })
+	errs := make([]error, 0, maxShown+1)
 	for i, p := range problems {
-		if i == maxProblems {
+		if i == maxShown {
 			errs = append(errs, fmt.Errorf("and %d more problems", len(problems)-i))
 			break
 		}
-		errs = append(errs, p)
+		p.Excerpt = excerpt(p.text, p.Line, p.Column)
+		errs = append(errs, p.Error)
 	}
 	return errors.Join(errs...)
 }

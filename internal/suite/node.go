@@ -1,8 +1,6 @@
 package suite
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -138,7 +136,7 @@ func checkText(src []byte) error {
 			depth++
 		case (r == ']' || r == '}') && depth > 0:
 			depth--
-		case strings.ContainsRune("-?:!&", r):
+		case r < utf8.RuneSelf && strings.IndexByte("-?:!&", byte(r)) >= 0:
 			indicators++
 		}
 		if depth > maxDepth || indicators > 2000 {
@@ -170,9 +168,9 @@ func fromAST(n ast.Node, depth int) (*node, error) {
 	}
 	switch n := n.(type) {
 	case *ast.MappingNode:
-		return mapping(at(n.Start), n.Values, depth)
+		return mapping(at(n.Start), n.Values, n.IsFlowStyle, depth)
 	case *ast.MappingValueNode:
-		return mapping(at(n.Start), []*ast.MappingValueNode{n}, depth)
+		return mapping(at(n.Start), []*ast.MappingValueNode{n}, false, depth)
 	case *ast.SequenceNode:
 		out := &node{kind: kList, pos: at(n.Start)}
 		for _, v := range n.Values {
@@ -203,9 +201,9 @@ func fromAST(n ast.Node, depth int) (*node, error) {
 	}
 }
 
-func mapping(p pos, values []*ast.MappingValueNode, depth int) (*node, error) {
+func mapping(p pos, values []*ast.MappingValueNode, flow bool, depth int) (*node, error) {
 	out := &node{kind: kMap, pos: p}
-	if len(values) > 0 && values[0].Key != nil && !values[0].IsFlowStyle {
+	if len(values) > 0 && values[0].Key != nil && !flow {
 		out.pos = at(values[0].Key.GetToken())
 	}
 	for _, v := range values {
@@ -239,12 +237,44 @@ func quoted(n *ast.StringNode, p pos) (*node, error) {
 	return &node{kind: kStr, text: n.Value, pos: p}, nil
 }
 
-var (
-	intForm   = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
-	floatForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
-	// oddNumber is what some reader of YAML takes for a number and another one for text or for another number.
-	oddNumber = regexp.MustCompile(`^[-+]?(0[xob][0-9a-fA-F_]+|[0-9][0-9_]*|([0-9][0-9_]*)?\.[0-9_]*([eE][-+]?[0-9]+)?|[0-9][0-9_]*[eE][-+]?[0-9]+|\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
-)
+// oddNumber is what some reader of YAML takes for a number and another one for text or for another number.
+var oddNumber = regexp.MustCompile(`^[-+]?(0[xob][0-9a-fA-F_]+|[0-9][0-9_]*|([0-9][0-9_]*)?\.[0-9_]*([eE][-+]?[0-9]+)?|[0-9][0-9_]*[eE][-+]?[0-9]+|\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+
+// number is how many bytes at the beginning of s are a number as JSON writes one, and whether it has a fraction or an
+// exponent.
+func number[T string | []byte](s T) (n int, float bool) {
+	digits := func(i int) int {
+		for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+			i++
+		}
+		return i
+	}
+	start := 0
+	if len(s) > 0 && s[0] == '-' {
+		start = 1
+	}
+	n = digits(start)
+	if n == start || n > start+1 && s[start] == '0' {
+		return 0, false
+	}
+	if n < len(s) && s[n] == '.' {
+		end := digits(n + 1)
+		if end == n+1 {
+			return n, false
+		}
+		n, float = end, true
+	}
+	if n < len(s) && (s[n] == 'e' || s[n] == 'E') {
+		exp := n + 1
+		if exp < len(s) && (s[exp] == '-' || s[exp] == '+') {
+			exp++
+		}
+		if end := digits(exp); end > exp {
+			n, float = end, true
+		}
+	}
+	return n, float
+}
 
 // plainScalar is the value of a scalar without quotes: YAML 1.2's core schema, less the spellings of numbers over which
 // readers disagree.
@@ -258,19 +288,20 @@ func plainScalar(text string, p pos) (*node, error) {
 		out.kind, out.text = kBool, strings.ToLower(text)
 		return out, nil
 	}
+	n, float := number(text)
 	switch {
-	case intForm.MatchString(text):
+	case n > 0 && n == len(text) && !float:
 		out.kind = kInt
 		if text == "-0" {
 			out.text = "0"
 		}
-	case floatForm.MatchString(text):
+	case n > 0 && n == len(text):
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			return nil, bad(p, "%s does not fit a 64-bit float", clip(text))
 		}
 		out.kind, out.text = kFloat, floatText(f)
-	case oddNumber.MatchString(text) && strings.ContainsAny(text, "0123456789in"):
+	case text != "" && strings.IndexByte("+-.0123456789", text[0]) >= 0 && strings.ContainsAny(text, "0123456789in") && oddNumber.MatchString(text):
 		return nil, bad(p, "readers of YAML disagree about %s: write a number in decimal digits (in an expected value {$float: nan}, {$float: inf}), or text in quotes", clip(text))
 	default:
 		out.kind = kStr
@@ -298,111 +329,4 @@ func clip(s string) string {
 		s = string(r[:57]) + "…"
 	}
 	return strconv.Quote(s)
-}
-
-// parseJSON reads one JSON value that stands alone on a line of a file.
-func parseJSON(text []byte, line int) (*node, error) {
-	if !utf8.Valid(text) {
-		return nil, bad(pos{line, 1}, "this is not UTF-8")
-	}
-	r := &jsonReader{dec: json.NewDecoder(bytes.NewReader(text)), text: text, line: line}
-	r.dec.UseNumber()
-	n, err := r.value(0)
-	if err != nil {
-		return nil, err
-	}
-	if rest := bytes.TrimSpace(text[r.dec.InputOffset():]); len(rest) > 0 {
-		return nil, bad(r.pos(), "text after the value; one object a line")
-	}
-	return n, nil
-}
-
-type jsonReader struct {
-	dec  *json.Decoder
-	text []byte
-	line int
-}
-
-// pos is where the next token begins.
-func (r *jsonReader) pos() pos {
-	off := int(r.dec.InputOffset())
-	for off < len(r.text) && bytes.IndexByte([]byte(" \t\r\n,:"), r.text[off]) >= 0 {
-		off++
-	}
-	return pos{r.line, utf8.RuneCount(r.text[:off]) + 1}
-}
-
-func (r *jsonReader) token() (json.Token, pos, error) {
-	p := r.pos()
-	t, err := r.dec.Token()
-	if err != nil {
-		return nil, p, bad(p, "this is no JSON: %v", err)
-	}
-	if s, ok := t.(string); ok && strings.ContainsRune(s, utf8.RuneError) && !bytes.ContainsRune(r.text, utf8.RuneError) {
-		return nil, p, bad(p, "the text has an escape that is no character")
-	}
-	return t, p, nil
-}
-
-func (r *jsonReader) value(depth int) (*node, error) {
-	t, p, err := r.token()
-	if err != nil {
-		return nil, err
-	}
-	if depth > maxDepth {
-		return nil, bad(p, "values nest deeper than %d levels", maxDepth)
-	}
-	switch t := t.(type) {
-	case nil:
-		return &node{kind: kNull, pos: p}, nil
-	case bool:
-		return &node{kind: kBool, text: strconv.FormatBool(t), pos: p}, nil
-	case json.Number:
-		return plainScalar(t.String(), p)
-	case string:
-		return &node{kind: kStr, text: t, pos: p}, nil
-	case json.Delim:
-		if t == '[' {
-			return r.list(p, depth)
-		}
-		return r.object(p, depth)
-	}
-	return nil, bad(p, "this is no JSON value")
-}
-
-func (r *jsonReader) list(p pos, depth int) (*node, error) {
-	out := &node{kind: kList, pos: p}
-	for r.dec.More() {
-		item, err := r.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		out.items = append(out.items, item)
-	}
-	_, _, err := r.token() // the closing bracket
-	return out, err
-}
-
-func (r *jsonReader) object(p pos, depth int) (*node, error) {
-	out := &node{kind: kMap, pos: p}
-	for r.dec.More() {
-		k, kp, err := r.token()
-		if err != nil {
-			return nil, err
-		}
-		name, ok := k.(string)
-		if !ok {
-			return nil, bad(kp, "a key must be text")
-		}
-		if err := out.fresh(name, kp); err != nil {
-			return nil, err
-		}
-		val, err := r.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		out.keys = append(out.keys, field{name, val, kp})
-	}
-	_, _, err := r.token()
-	return out, err
 }

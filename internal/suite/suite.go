@@ -175,9 +175,9 @@ func loadNamed(suite, shown string, t namedTree) (*tare.Task, error) {
 
 // foreignWords finds tasks whose seed or ticket names another task of the suite: the agent would learn from one ticket
 // what the others are about. Short names and names of one plain word are too common to tell.
-func foreignWords(shown string, tasks []*tare.Task) []*Error {
+func foreignWords(shown string, tasks []*tare.Task) []problem {
 	const distinctive = 10
-	var out []*Error
+	var out []problem
 	for _, t := range tasks {
 		_, own, _ := strings.Cut(t.ID, "/")
 		for _, other := range tasks {
@@ -187,10 +187,10 @@ func foreignWords(shown string, tasks []*tare.Task) []*Error {
 			}
 			for _, f := range append(slices.Clone(t.Seed), tare.File{Path: "../" + ticketFile, Data: []byte(t.Ticket)}) {
 				if strings.Contains(string(f.Data), name) || strings.Contains(f.Path, name) {
-					out = append(out, &Error{
+					out = append(out, problem{Error: &Error{
 						File:    filepath.ToSlash(filepath.Join(shown, own, "seed", f.Path)),
 						Message: fmt.Sprintf("the agent would read the name of another task here: %s", name),
-					})
+					}})
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -23,7 +24,7 @@ func queue(t testing.TB) tare.Tree {
 	}
 	var files []tare.File
 	for _, f := range a.Files {
-		files = append(files, tare.File{Path: f.Name, Mode: 0o644, Data: f.Data})
+		files = append(files, tare.File{Path: f.Name, Mode: 0o644, Data: bytes.Clone(f.Data)})
 	}
 	tree, err := tare.NewTree(files)
 	if err != nil {

@@ -26,17 +26,15 @@ const (
 
 // A runnerForm is what the loader must know about a runner to say early what it would stumble over later.
 type runnerForm struct {
-	probe   string                           // the file of hidden/ whose functions the cases call
-	defines func(name string) *regexp.Regexp // how a function of that name begins
-	rubbish *regexp.Regexp                   // paths that running the code leaves behind
+	probe   string         // the file of hidden/ whose functions the cases call
+	defines *regexp.Regexp // a line that makes names known to the probe; its groups hold them
+	rubbish *regexp.Regexp // paths that running the code leaves behind
 }
 
 var runners = map[string]runnerForm{
 	"pytest": {
-		probe: hiddenDir + "/probe.py",
-		defines: func(name string) *regexp.Regexp {
-			return regexp.MustCompile(`(?m)^(async +)?(def|class) +` + regexp.QuoteMeta(name) + `\b|^` + regexp.QuoteMeta(name) + ` *=|^(from|import) .*\b` + regexp.QuoteMeta(name) + `\b`)
-		},
+		probe:   hiddenDir + "/probe.py",
+		defines: regexp.MustCompile(`(?m)^(?:async +)?(?:def|class) +(\w+)|^(\w+) *=|^from +\S+ +import +(.*)`),
 		rubbish: regexp.MustCompile(`(^|/)(__pycache__|\.pytest_cache|\.mypy_cache)(/|$)|\.pyc$`),
 	},
 }
@@ -46,7 +44,7 @@ type loader struct {
 	shown    string // the folder as it is called in errors
 	tree     tare.Tree
 	task     *tare.Task
-	problems []*Error
+	problems []problem
 
 	yaml      source
 	form      runnerForm
@@ -57,14 +55,13 @@ type loader struct {
 	visibleAt []pos             // of visible tests
 	caseAt    map[string]string // case id to the file that holds it
 	random    string            // the file of random cases
-	probe     []byte            // the text of the probe
-	functions map[string]bool   // whether the probe defines them
+	functions map[string]bool   // what the probe defines; nil when it could not be read
 }
 
 // loadTask makes the task of a folder's tree.
 func loadTask(suite, name, shown string, tree tare.Tree) (*tare.Task, error) {
 	l := &loader{
-		shown: shown, tree: tree, named: map[string]bool{}, adversary: map[string]bool{}, caseAt: map[string]string{}, functions: map[string]bool{},
+		shown: shown, tree: tree, named: map[string]bool{}, adversary: map[string]bool{}, caseAt: map[string]string{},
 		task: &tare.Task{ID: suite + "/" + name, Hash: tree.Digest()},
 	}
 	f, _ := tree.Lookup(taskFile)
@@ -150,8 +147,14 @@ func (l *loader) folders() {
 	probe, ok := l.tree.Lookup(l.form.probe)
 	if !ok || !probe.Mode.IsRegular() {
 		l.yaml.fail(pos{1, 1}, "there is no file %s; it holds the functions that the cases call", l.form.probe)
+		return
 	}
-	l.probe = probe.Data
+	l.functions = map[string]bool{}
+	for _, m := range l.form.defines.FindAllSubmatch(probe.Data, -1) {
+		for _, name := range identifiers.FindAll(bytes.Join(m[1:], []byte(" ")), -1) {
+			l.functions[string(name)] = true
+		}
+	}
 }
 
 var numbered = regexp.MustCompile(`^ {0,3}([0-9]{1,4})[.)][ \t]+(\S.*)$`)

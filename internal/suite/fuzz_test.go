@@ -1,0 +1,54 @@
+package suite
+
+import (
+	"strings"
+	"testing"
+
+	"tare"
+)
+
+// FuzzTask loads a task whose task.yaml, ticket and random cases anybody may have written: it must come back whole, or
+// as an error that names a file of the folder, and never bring the program down.
+func FuzzTask(f *testing.F) {
+	tree := queue(f)
+	at := func(name string) []byte {
+		file, _ := tree.Lookup(name)
+		return file.Data
+	}
+	f.Add(at("task.yaml"), at("ticket.md"), at("cases.jsonl"))
+	f.Add([]byte("a: &a [*a]\n"), []byte("1. x\n\n1) y"), []byte("[[[[{}"))
+	f.Add([]byte("? - - - {[: |\n  !!x 'y'\n--- >-\n..."), []byte("```\n1. x"), []byte(`{"want": {"$set": [{"$dict": [[1e5, -0]]}]}}`))
+	f.Fuzz(func(t *testing.T, yaml, ticket, cases []byte) {
+		tree := tree.Overlay(tare.Tree{
+			{Path: "cases.jsonl", Mode: 0o644, Data: cases}, {Path: "task.yaml", Mode: 0o644, Data: yaml}, {Path: "ticket.md", Mode: 0o644, Data: ticket},
+		})
+		task, err := loadTask("s", "t", "s/t", tree)
+		if (task == nil) == (err == nil) {
+			t.Fatalf("got %v and %v", task, err)
+		}
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "s/t/") {
+				t.Fatalf("the error names no file: %v", err)
+			}
+			return
+		}
+		if len(task.References) < 2 || len(task.Cases) == 0 || len(task.Controls) < 6 {
+			t.Fatalf("loaded by half: %+v", task)
+		}
+	})
+}
+
+// FuzzArchive reads an archive that anybody may have made.
+func FuzzArchive(f *testing.F) {
+	archive, err := Pack(suiteFolder(f))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(archive)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := FromArchive("s", b)
+		if (s == nil) == (err == nil) {
+			t.Fatalf("got %v and %v", s, err)
+		}
+	})
+}
