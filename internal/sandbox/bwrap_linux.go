@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -130,7 +131,7 @@ func (b *bwrap) prepare() error {
 		}
 	}
 	a = append(a, "--ro-bind", b.etc, "/etc")
-	for _, dir := range append(system, roots...) {
+	for _, dir := range slices.Concat(system, roots) {
 		if b.mask != "" && below(b.mask, dir) && isDir(dir) {
 			a = append(a, "--ro-bind", "/dev/null", b.mask)
 			break

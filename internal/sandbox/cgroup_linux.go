@@ -30,7 +30,8 @@ type group struct {
 // openCgroups finds, by trying, where memory can be bounded: version 2 first, then version 1, else nil.
 func openCgroups(mounts, self string) *cgroups {
 	for _, at := range candidates(mounts, self) {
-		dir, err := os.MkdirTemp(at.dir, "tare-")
+		sweepGroups(at.dir)
+		dir, err := os.MkdirTemp(at.dir, fmt.Sprintf("tare-%d-", os.Getpid()))
 		if err != nil {
 			continue
 		}
@@ -41,6 +42,22 @@ func openCgroups(mounts, self string) *cgroups {
 		c.close()
 	}
 	return nil
+}
+
+// sweepGroups removes the groups of programs that were killed. One that a program in another pid namespace still uses
+// may go, too, while it is empty; make then makes it anew.
+func sweepGroups(dir string) {
+	old, _ := filepath.Glob(filepath.Join(dir, "tare-*-*"))
+	for _, g := range old {
+		pid, err := strconv.Atoi(strings.Split(filepath.Base(g), "-")[1])
+		if err != nil || unix.Kill(pid, 0) != unix.ESRCH {
+			continue
+		}
+		inner, _ := filepath.Glob(filepath.Join(g, "[0-9]*"))
+		for _, d := range append(inner, g) {
+			unix.Rmdir(d)
+		}
+	}
 }
 
 // candidates lists the directories in which a group could be made, the best first. mounts and self are the contents of
@@ -116,7 +133,7 @@ func (c *cgroups) make(memory int64) (*group, error) {
 		return nil, nil
 	}
 	g := &group{dir: filepath.Join(c.dir, strconv.FormatInt(c.next.Add(1), 10)), version: c.version}
-	if err := os.Mkdir(g.dir, 0o755); err != nil {
+	if err := os.MkdirAll(g.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making control group: %w", err)
 	}
 	limit := []byte(strconv.FormatInt(memory, 10))

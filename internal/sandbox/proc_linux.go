@@ -56,20 +56,27 @@ func readProc(pid int) (proc, error) {
 // alive reports whether the process still runs.
 func (p proc) alive() bool { return p.state != 'Z' && p.state != 'X' }
 
-// allProcs reads the whole process table.
-func allProcs() []proc {
+// allPids lists the processes of the machine, as far as this one's /proc shows them.
+func allPids() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
-	var list []proc
+	var list []int
 	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
+		if pid, err := strconv.Atoi(name); err == nil {
+			list = append(list, pid)
 		}
+	}
+	return list
+}
+
+// allProcs reads the whole process table.
+func allProcs() []proc {
+	var list []proc
+	for _, pid := range allPids() {
 		if p, err := readProc(pid); err == nil {
 			list = append(list, p)
 		}

@@ -170,9 +170,12 @@ func escapeDollar(s string) string { return regexp.MustCompile(`\$`).ReplaceAllS
 // tasksOf counts the processes and threads of a user.
 func tasksOf(uid int) int {
 	n := 0
-	for _, p := range allProcs() {
+	for _, pid := range allPids() {
 		var st unix.Stat_t
-		if unix.Stat("/proc/"+strconv.Itoa(p.pid), &st) == nil && int(st.Uid) == uid {
+		if unix.Stat("/proc/"+strconv.Itoa(pid), &st) != nil || int(st.Uid) != uid {
+			continue
+		}
+		if p, err := readProc(pid); err == nil {
 			n += p.threads
 		}
 	}

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -8,9 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"tare/internal/sandbox"
 	"tare/internal/sandbox/sandboxtest"
@@ -24,6 +28,7 @@ const (
 
 	callerUser     = "user"      // unprivileged
 	callerNoUserns = "no-userns" // root on a machine without user namespaces
+	callerVictim   = "victim"    // one that gets killed
 )
 
 func TestMain(m *testing.M) {
@@ -194,4 +199,102 @@ func TestBwrapRootWithoutUserns(t *testing.T) {
 		UidMappings: ids, GidMappings: ids, GidMappingsEnableSetgroups: true,
 		Credential: &syscall.Credential{Uid: 0, Gid: 0},
 	})
+}
+
+// TestDoctor tries the machine that the tests run on, which has all that is needed.
+func TestDoctor(t *testing.T) {
+	list := sandbox.Doctor(t.Context(), options(""))
+	names := map[string]bool{}
+	for _, f := range list {
+		names[f.Name] = true
+		if !f.OK || f.Detail == "" && f.Name != "host environment hidden" || f.Mend != "" {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, want := range []string{"bubblewrap", "sandbox", "state root", "memory limit", "network refused", "kernel settings refused", "python3", "pytest", "gcc", "git"} {
+		if !names[want] {
+			t.Errorf("%s was not tried", want)
+		}
+	}
+}
+
+// TestDoctorSaysWhatIsMissing looks at a machine whose state root is no good: it says so, and stops there.
+func TestDoctorSaysWhatIsMissing(t *testing.T) {
+	o := options("")
+	o.StateRoot = t.TempDir()
+	if err := os.Chmod(o.StateRoot, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	list := sandbox.Doctor(t.Context(), o)
+	last := list[len(list)-1]
+	if last.OK || last.Mend == "" || !strings.Contains(last.Detail, o.StateRoot) {
+		t.Errorf("%+v", last)
+	}
+}
+
+// TestDiesWithCaller kills a program in the middle of a run: what it ran must die with it.
+func TestDiesWithCaller(t *testing.T) {
+	const marker = "mark-dies-with-caller"
+	if os.Getenv(envCaller) == callerVictim {
+		sb := open("bwrap")(t)
+		sb.Run(t.Context(), sandbox.Cmd{
+			Argv:     []string{"/bin/sh", "-c", "setsid sleep 1000 & echo ready; sleep 1000", marker},
+			OnOutput: func(int, []byte) { fmt.Println(marker, "ready") },
+		})
+		return
+	}
+	victim := exec.Command(os.Args[0], "-test.run", "^TestDiesWithCaller$")
+	victim.Env = append(os.Environ(), envCaller+"="+callerVictim)
+	out, err := victim.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for scan := bufio.NewScanner(out); ; {
+		if !scan.Scan() {
+			t.Fatal("the victim ended too soon")
+		}
+		if strings.Contains(scan.Text(), marker+" ready") {
+			break
+		}
+	}
+	// pid 1 of the sandbox has the marker on its command line, and the namespace is empty when it is gone
+	fds := processesWith(t, marker)
+	if len(fds) == 0 {
+		t.Fatal("nothing to kill")
+	}
+	victim.Process.Kill()
+	victim.Wait()
+	for _, fd := range fds {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		if n, err := unix.Poll(poll, 30_000); n != 1 {
+			t.Errorf("a process outlived its caller by 30 s (%v)", err)
+		}
+		unix.Close(fd)
+	}
+}
+
+// processesWith opens the processes that have marker among their arguments.
+func processesWith(t *testing.T, marker string) (fds []int) {
+	t.Helper()
+	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		line, _ := os.ReadFile(name)
+		if !bytes.Contains(line, []byte(marker)) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
+			fds = append(fds, fd)
+		}
+	}
+	return fds
 }
