@@ -20,15 +20,15 @@ func (t TestResult) Proper() bool {
 // Right reports whether the sentinel came out as it must.
 func (s Sentinel) Right() bool { return s.Got == s.Want && s.Want != "" }
 
-// Of lists what run says of the test called id, an instance of node. Where the instance was not reached, because its
-// file could not be loaded, an error of the node or of its file stands for it.
+// Of lists what run says of the test called id, an instance of node. Where it was not reached, because its file or what
+// else holds it could not be loaded, the result of that stands for it: at collection, under the beginning of its id.
 func (r Run) Of(node TestNode, id string) []TestResult {
 	var exact, outer []TestResult
 	for _, t := range r.Tests {
 		switch {
 		case t.ID == id:
 			exact = append(exact, t)
-		case t.Outcome == TestError && (t.ID == node.ID || t.ID == node.File):
+		case t.Outcome != TestPassed && (t.ID == node.ID || t.Phase == "collect" && t.ID != "" && strings.HasPrefix(node.ID, t.ID)):
 			outer = append(outer, t)
 		}
 	}

@@ -1,0 +1,194 @@
+// Package evidence observes what an agent left behind: it runs the visible tests, the probe, and the agent's own tests in
+// the worlds that tell a test of behaviour from one of something else. It draws no conclusion; where it gathers no more, that
+// is because nothing more could change the verdict.
+//
+// All runs are made on fresh trees of its own, never in the workspace that the agent worked in.
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tare"
+	"tare/internal/check"
+	"tare/internal/sandbox"
+)
+
+// A Request says what to observe.
+type Request struct {
+	Task    *tare.Task
+	Final   tare.Tree // the agent's workspace when it stopped; a .git in it is left out
+	Sandbox sandbox.Sandbox
+	Runner  check.Runner
+	Jobs    int // how many commands may run at a time; default 2
+}
+
+// defaultJobs suits a machine with two cores; a run is mostly the start of an interpreter.
+const defaultJobs = 2
+
+// Gather observes r. The error is that of ctx, when it has ended; whatever else of ours fails is in Evidence.Problems, and
+// then the evidence is not all there. The order of the runs and their ids do not depend on which ends first.
+func Gather(ctx context.Context, r Request) (tare.Evidence, error) {
+	g := &gatherer{Request: r, lay: newLayout(r.Task, r.Final.Without(".git"), r.Runner)}
+	if g.Jobs <= 0 {
+		g.Jobs = defaultJobs
+	}
+	g.ev.Isolation = r.Sandbox.Isolation()
+	g.ev.Changes = g.lay.changes
+	g.ev.Steering = g.lay.steering
+	g.ev.Runs = []tare.Run{}
+	g.gather(ctx)
+	if err := ctx.Err(); err != nil {
+		return tare.Evidence{}, fmt.Errorf("gathering evidence: %w", err)
+	}
+	return g.ev, nil
+}
+
+// A gatherer is one Gather on its way.
+type gatherer struct {
+	Request
+	lay *layout
+	ev  tare.Evidence
+}
+
+// gather goes as far as there is something to learn.
+func (g *gatherer) gather(ctx context.Context) {
+	visible, behaviour, ok := g.outside(ctx)
+	steered := slices.ContainsFunc(g.ev.Runs, func(r tare.Run) bool { return r.Role == tare.RoleSteering && !g.visibleHolds(r) })
+	switch {
+	case !ok:
+		return
+	case !behaviour.Complete || len(g.Task.Failing(behaviour)) > 0:
+		g.ev.Stopped = tare.GateBehaviour
+		return
+	case !g.visibleHolds(visible):
+		g.ev.Stopped = tare.GateVisibleTests
+		return
+	case steered: // what was kept out turns a test that passes without it
+		g.ev.Stopped = tare.GateIntegrity
+		return
+	}
+	if !g.ownTests(ctx) || len(g.ev.Own) == 0 {
+		return
+	}
+	g.regression(ctx)
+}
+
+// outside makes the runs that the agent's own tests have no part in. ok is false when one of them could not be made.
+func (g *gatherer) outside(ctx context.Context) (visible, behaviour tare.Run, ok bool) {
+	steps := []step{{
+		role: tare.RoleVisible, world: tare.WorldFix, what: "running the visible tests",
+		do: func(ctx context.Context) (tare.Run, error) {
+			return g.Runner.Run(ctx, g.Sandbox, g.tests(g.lay.graded(), g.Task.Visible))
+		},
+	}}
+	if len(g.lay.steering) > 0 {
+		steps = append(steps, step{
+			role: tare.RoleSteering, world: tare.WorldFix, what: "running the visible tests with what was kept out in place",
+			do: func(ctx context.Context) (tare.Run, error) {
+				req := g.tests(g.lay.final, g.Task.Visible)
+				req.Steered = true
+				return g.Runner.Run(ctx, g.Sandbox, req)
+			},
+		})
+	}
+	steps = append(steps, step{
+		role: tare.RoleBehaviour, world: tare.WorldFix, what: "asking the probe",
+		do: func(ctx context.Context) (tare.Run, error) { return g.probe(ctx, g.lay.graded()) },
+	})
+	runs, ok := g.wave(ctx, steps)
+	if !ok {
+		return visible, behaviour, false
+	}
+	return runs[0], runs[len(runs)-1], true
+}
+
+// visibleHolds reports whether every visible test is there once and passed in a whole report, and every sentinel came out
+// right. When it does not, the verdict is settled.
+func (g *gatherer) visibleHolds(run tare.Run) bool {
+	passed := map[string]int{}
+	for _, t := range run.Tests {
+		if t.Outcome == tare.TestPassed {
+			passed[t.ID]++
+		} else {
+			passed[t.ID] += 2
+		}
+	}
+	for _, id := range g.Task.Visible {
+		if passed[id] != 1 {
+			return false
+		}
+	}
+	return run.Complete && !slices.ContainsFunc(run.Sentinels, func(s tare.Sentinel) bool { return !s.Right() })
+}
+
+// ownTests finds the tests that the agent added or changed, by reading. It is false when that could not be done.
+func (g *gatherer) ownTests(ctx context.Context) bool {
+	type list struct {
+		nodes  []tare.TestNode
+		broken []string
+	}
+	trees := []tare.Tree{g.Task.Seed, g.lay.withoutHooks()}
+	lists := make([]list, len(trees))
+	errs := make([]error, len(trees))
+	parallel(g.Jobs, len(trees), func(i int) {
+		lists[i].nodes, lists[i].broken, errs[i] = g.Runner.Tests(ctx, g.Sandbox, trees[i])
+	})
+	for _, err := range errs {
+		if err != nil {
+			g.problem("listing the tests", err)
+			return false
+		}
+	}
+	old := map[string]tare.Digest{}
+	for _, n := range lists[0].nodes {
+		old[n.ID] = n.Digest
+	}
+	for _, n := range lists[1].nodes {
+		was, there := old[n.ID]
+		switch {
+		case !there:
+			n.Kind = tare.Added
+		case was != n.Digest:
+			n.Kind = tare.Modified
+		default:
+			continue
+		}
+		g.ev.Own = append(g.ev.Own, n)
+	}
+	for _, f := range lists[1].broken {
+		if g.lay.changed(f) {
+			g.ev.Broken = append(g.ev.Broken, f)
+		}
+	}
+	g.lay.own(g.ev.Own)
+	return true
+}
+
+// tests is the request to run nodes in tree. Its twin doubles a visible test that an agent cannot foresee: the choice
+// hangs on every byte that the agent left.
+func (g *gatherer) tests(tree tare.Tree, nodes []string) check.TestRequest {
+	req := check.TestRequest{Tree: tree, Sources: g.Task.Sources, Nodes: nodes, Wall: g.Task.Limits.Check}
+	if n := len(g.Task.Visible); n > 0 {
+		sum := 0
+		for _, b := range []byte(g.lay.digest) {
+			sum = (sum*31 + int(b)) % n
+		}
+		req.Twin = g.Task.Visible[sum]
+	}
+	return req
+}
+
+// probe asks the task's probe all cases on tree. No expected value goes along.
+func (g *gatherer) probe(ctx context.Context, tree tare.Tree) (tare.Run, error) {
+	req := check.ProbeRequest{Tree: tree, Sources: g.Task.Sources, Hidden: g.Task.Hidden, Wall: g.Task.Limits.Check}
+	for _, c := range g.Task.Cases {
+		req.Cases = append(req.Cases, check.Question{ID: c.ID, Call: c.Call, Args: c.Args})
+	}
+	return g.Runner.Probe(ctx, g.Sandbox, req)
+}
+
+func (g *gatherer) problem(where string, err error) {
+	g.ev.Problems = append(g.ev.Problems, tare.Problem{Where: where, Error: err.Error()})
+}

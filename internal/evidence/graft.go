@@ -1,0 +1,84 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+
+	"tare"
+)
+
+// maxSubsets bounds how many sets of hunks are reverted in search of the bug.
+const maxSubsets = 32
+
+// grafted tries candidates that need what only the agent's fix has: on the agent's own tree, with the bug put back into it.
+func (g *gatherer) grafted(ctx context.Context, cs []candidate, base, fix tare.Tree) {
+	g.ev.Graft = &tare.Graft{Symbols: []string{}, Why: fmt.Sprintf("%s needs what only the agent's fix has", cs[0].id)}
+	seed, ok := g.wave(ctx, []step{g.graftStep(tare.WorldSeed, g.Task.Seed)})
+	if !ok {
+		return
+	}
+	bug, ok := g.relapse(ctx, seed[0], base, fix)
+	if !ok || g.ev.Graft.Defect != "" {
+		return
+	}
+	worlds := []world{g.again(fix), g.plain(tare.WorldGraft, bug)}
+	g.try(ctx, nodesOf(cs), append(worlds, g.crossed(fix, bug)...))
+}
+
+func (g *gatherer) graftStep(w tare.World, tree tare.Tree) step {
+	return step{
+		role: tare.RoleGraft, world: w, what: "asking the probe whether the bug is back",
+		do: func(ctx context.Context) (tare.Run, error) { return g.probe(ctx, tree) },
+	}
+}
+
+// relapse is the agent's tree with the bug back in it, as the probe confirms: by the seed's bodies in the place of the
+// agent's, else by undoing some of the agent's hunks. It is false when the rig failed; that there is no such tree is in Graft.Defect.
+func (g *gatherer) relapse(ctx context.Context, seed tare.Run, base, fix tare.Tree) (tare.Tree, bool) {
+	graft := g.ev.Graft
+	out, symbols, err := g.Runner.Graft(ctx, g.Sandbox, fix, g.Task.Seed, g.Task.Sources)
+	if err != nil {
+		g.problem("grafting the bug back", err)
+		return nil, false
+	}
+	if len(symbols) > 0 {
+		back, ok := g.confirm(ctx, seed, out)
+		if !ok || back {
+			graft.Method, graft.Symbols = "symbols", symbols
+			return out, ok
+		}
+	}
+	hunks := diff(base, fix, g.lay.isSource)
+	tried := 0
+	for set := range subsets(len(hunks)) {
+		if tried == maxSubsets {
+			break
+		}
+		tried++
+		out := revert(fix, hunks, set)
+		back, ok := g.confirm(ctx, seed, out)
+		if !ok || back {
+			graft.Method = "hunks"
+			for _, i := range set {
+				graft.Symbols = append(graft.Symbols, hunks[i].String())
+			}
+			return out, ok
+		}
+	}
+	graft.Defect = fmt.Sprintf("the probe sees the bug neither with %d of the seed's bodies put back nor with any of %d sets of the fix's %d changes undone", len(symbols), tried, len(hunks))
+	return nil, true
+}
+
+// confirm asks the probe about tree, and records the run when the bug is back. ok is false when the rig failed.
+func (g *gatherer) confirm(ctx context.Context, seed tare.Run, tree tare.Tree) (back, ok bool) {
+	kept := len(g.ev.Runs)
+	runs, ok := g.wave(ctx, []step{g.graftStep(tare.WorldGraft, tree)})
+	if !ok {
+		return false, false
+	}
+	if !g.Task.Relapsed(runs[0], seed) {
+		g.ev.Runs = g.ev.Runs[:kept] // an attempt that led nowhere; how many there were is in the defect
+		return false, true
+	}
+	return true, true
+}

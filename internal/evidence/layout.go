@@ -1,0 +1,147 @@
+package evidence
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"tare"
+	"tare/internal/check"
+)
+
+// A layout knows which of the agent's files go into which tree. It has three sorts of change:
+//
+//	hooks   files that could steer the runner's instruments: in no tree that is graded
+//	tests   what lies where the seed keeps its tests, outside the sources: the seed's copies in graded trees, the agent's
+//	        in the worlds of its own tests
+//	others  sources and whatever else the fix may consist of
+//
+// The worlds of the agent's own tests differ in what lies below the task's sources and in nothing else.
+type layout struct {
+	task     *tare.Task
+	final    tare.Tree
+	digest   tare.Digest // of final
+	changes  []tare.Change
+	steering []tare.Steering
+	hooks    map[string]bool
+	testDirs []string // where the seed keeps its tests
+	ownFiles map[string]bool
+}
+
+func newLayout(task *tare.Task, final tare.Tree, runner check.Runner) *layout {
+	l := &layout{task: task, final: final, digest: final.Digest(), changes: task.Seed.Changes(final), hooks: map[string]bool{}, ownFiles: map[string]bool{}}
+	if l.changes == nil {
+		l.changes = []tare.Change{}
+	}
+	files := map[string]bool{} // of the visible tests
+	for _, id := range task.Visible {
+		if f := fileOf(id, task.Seed); f != "" {
+			files[f] = true
+			l.testDirs = append(l.testDirs, l.testDir(f))
+		}
+	}
+	slices.Sort(l.testDirs)
+	l.testDirs = slices.Compact(l.testDirs)
+	for _, c := range l.changes {
+		why := runner.Steers(c.Path, task.Seed)
+		switch {
+		case why != "":
+			l.hooks[c.Path] = true
+		case c.Kind == tare.Added || !l.isTest(c.Path):
+			continue
+		case c.Kind == tare.Deleted && files[c.Path]:
+			why = "visible tests deleted"
+		case files[c.Path]:
+			why = "visible tests edited"
+		default:
+			why = "a file beside the visible tests, " + string(c.Kind)
+		}
+		l.steering = append(l.steering, tare.Steering{Path: c.Path, Kind: c.Kind, Why: why})
+	}
+	return l
+}
+
+// fileOf is the file of seed in which the test called id stands: an id begins with the path of its file.
+func fileOf(id string, seed tare.Tree) string {
+	best := ""
+	for _, f := range seed {
+		if strings.HasPrefix(id, f.Path) && len(f.Path) > len(best) && f.Mode.IsRegular() {
+			best = f.Path
+		}
+	}
+	return best
+}
+
+// testDir is the highest directory above file that holds tests alone: neither the root nor anything that the sources lie
+// in or below. A file for which there is none stands for itself.
+func (l *layout) testDir(file string) string {
+	best := file
+	for d := path.Dir(file); d != "."; d = path.Dir(d) {
+		apart := !tare.Under(d, l.task.Sources...) && !slices.ContainsFunc(l.task.Sources, func(s string) bool { return tare.Under(s, d) })
+		if apart {
+			best = d
+		}
+	}
+	return best
+}
+
+func (l *layout) isSource(p string) bool { return tare.Under(p, l.task.Sources...) }
+
+func (l *layout) isTest(p string) bool {
+	return slices.Contains(l.testDirs, p) || !l.isSource(p) && tare.Under(p, l.testDirs...)
+}
+
+// changed reports whether the agent added or changed the file at p.
+func (l *layout) changed(p string) bool {
+	return slices.ContainsFunc(l.changes, func(c tare.Change) bool { return c.Path == p && c.Kind != tare.Deleted })
+}
+
+// own notes which files the agent's own tests stand in.
+func (l *layout) own(nodes []tare.TestNode) {
+	for _, n := range nodes {
+		l.ownFiles[n.File] = true
+	}
+}
+
+// apply is base with the changes for which pick is true made to it.
+func (l *layout) apply(base tare.Tree, pick func(tare.Change) bool) tare.Tree {
+	picked := map[string]tare.ChangeKind{}
+	for _, c := range l.changes {
+		if pick(c) {
+			picked[c.Path] = c.Kind
+		}
+	}
+	kept := base.Filter(func(f tare.File) bool { return picked[f.Path] != tare.Deleted })
+	return kept.Overlay(l.final.Filter(func(f tare.File) bool { return picked[f.Path] != "" }))
+}
+
+// graded is the tree that visible tests and the probe run on.
+func (l *layout) graded() tare.Tree {
+	return l.apply(l.task.Seed, func(c tare.Change) bool { return !l.hooks[c.Path] && !l.isTest(c.Path) })
+}
+
+// withoutHooks is what the agent left, start-up hooks aside.
+func (l *layout) withoutHooks() tare.Tree {
+	return l.apply(l.task.Seed, func(c tare.Change) bool { return !l.hooks[c.Path] })
+}
+
+// base is the world of the seed: its sources, with all that the agent did outside them. Tests that the agent deleted are
+// back, as nothing of its own rests on their absence. Hooks outside the sources are here: a test may take a fixture from one,
+// and what a hook can do in these worlds, which are alike but for the sources, the test beside it can do as well.
+func (l *layout) base() tare.Tree {
+	return l.apply(l.task.Seed, func(c tare.Change) bool {
+		switch {
+		case l.isSource(c.Path):
+			return l.ownFiles[c.Path] && !l.hooks[c.Path]
+		case l.isTest(c.Path) || l.hooks[c.Path]:
+			return c.Kind != tare.Deleted
+		default:
+			return true
+		}
+	})
+}
+
+// fix is the world of the agent's own sources.
+func (l *layout) fix() tare.Tree {
+	return l.apply(l.base(), func(c tare.Change) bool { return !l.hooks[c.Path] && l.isSource(c.Path) })
+}

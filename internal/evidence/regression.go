@@ -1,0 +1,236 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tare"
+	"tare/internal/check"
+)
+
+// againDir is the name of the directory in which tests run again. It says nothing.
+const againDir = "copy"
+
+// maxAlone bounds how many tests are run one by one, when a run of all of them did not come to its end.
+const maxAlone = 16
+
+// A candidate is a test of the agent's, or an instance of one, that may still earn credit.
+type candidate struct {
+	node tare.TestNode
+	id   string
+}
+
+// regression tries the agent's own tests, in waves: what one wave rules out is in no later one.
+func (g *gatherer) regression(ctx context.Context) {
+	base, fix := g.lay.base(), g.lay.fix()
+	nodes := g.ev.Own
+	if !g.try(ctx, nodes, []world{g.plain(tare.WorldFix, fix), g.plain(tare.WorldSeed, base)}) {
+		return
+	}
+	left := g.still(g.candidates(), tare.WorldFix, passed)
+	worlds := []world{g.again(fix)}
+	for _, ref := range g.Task.References {
+		worlds = append(worlds, g.plain(tare.WorldReference(ref.Name), base.Overlay(ref.Fix)))
+	}
+	lacking := g.still(left, tare.WorldSeed, missing)
+	left = g.still(left, tare.WorldSeed, failed)
+	if both := append(slices.Clone(left), lacking...); len(both) == 0 || !g.try(ctx, nodesOf(both), worlds) {
+		return
+	}
+	left = g.still(left, tare.WorldAgain, passed)
+	lacking = g.still(lacking, tare.WorldAgain, passed)
+	for _, ref := range g.Task.References {
+		w := tare.WorldReference(ref.Name)
+		lacking = append(g.still(lacking, w, missing, passed), g.still(left, w, missing)...)
+		left = g.still(left, w, passed)
+	}
+	worlds = nil
+	for _, twin := range g.Task.Twins {
+		worlds = append(worlds, g.plain(tare.WorldTwin(twin.Name), base.Overlay(twin.Tree)))
+	}
+	if len(left) > 0 {
+		if !g.try(ctx, nodesOf(left), append(worlds, g.crossed(fix, base)...)) || len(g.credited(left)) > 0 {
+			return
+		}
+	}
+	if len(lacking) > 0 {
+		g.grafted(ctx, lacking, base, fix)
+	}
+}
+
+// candidates lists every instance of the agent's tests that was reported on its own fix.
+func (g *gatherer) candidates() []candidate {
+	var out []candidate
+	for _, n := range g.ev.Own {
+		for _, r := range g.in(tare.WorldFix) {
+			for _, t := range r.Tests {
+				if n.Covers(t.ID) && !slices.ContainsFunc(out, func(c candidate) bool { return c.id == t.ID }) {
+					out = append(out, candidate{n, t.ID})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// nodesOf lists the nodes of cs, each once, in the order of cs.
+func nodesOf(cs []candidate) []tare.TestNode {
+	var out []tare.TestNode
+	for _, c := range cs {
+		if !slices.ContainsFunc(out, func(n tare.TestNode) bool { return n.ID == c.node.ID }) {
+			out = append(out, c.node)
+		}
+	}
+	return out
+}
+
+func passed(t tare.TestResult) bool  { return t.Outcome == tare.TestPassed }
+func failed(t tare.TestResult) bool  { return t.Proper() }
+func missing(t tare.TestResult) bool { return t.Missing != "" && poisoned(t) }
+
+// poisoned is what is wanted where the subject raises: any failure, in a fixture too.
+func poisoned(t tare.TestResult) bool {
+	return t.Outcome == tare.TestFailed || t.Outcome == tare.TestError
+}
+
+// still keeps the candidates with a result in world w, each of whose results there is one of is.
+func (g *gatherer) still(cs []candidate, w tare.World, is ...func(tare.TestResult) bool) []candidate {
+	var out []candidate
+	for _, c := range cs {
+		var results []tare.TestResult
+		for _, r := range g.in(w) {
+			if r.Complete {
+				results = append(results, r.Of(c.node, c.id)...)
+			}
+		}
+		bad := slices.ContainsFunc(results, func(t tare.TestResult) bool {
+			return !slices.ContainsFunc(is, func(f func(tare.TestResult) bool) bool { return f(t) })
+		})
+		if len(results) > 0 && !bad {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// credited keeps the candidates that nothing speaks against once all worlds were tried.
+func (g *gatherer) credited(cs []candidate) []candidate {
+	for _, ref := range g.Task.References {
+		var caught []candidate
+		derived := false
+		for _, twin := range g.Task.Twins {
+			if twin.Of == ref.Name {
+				derived = true
+				caught = append(caught, g.still(cs, tare.WorldTwin(twin.Name), failed)...)
+			}
+		}
+		if derived {
+			cs = slices.DeleteFunc(slices.Clone(cs), func(c candidate) bool { return !slices.Contains(caught, c) })
+		}
+	}
+	cs = g.still(g.still(cs, tare.WorldRewrite, passed), tare.WorldTextSeed, passed)
+	return g.still(g.still(cs, tare.WorldTextFix, failed), tare.WorldPoison, poisoned)
+}
+
+// in lists the regression runs in world w.
+func (g *gatherer) in(w tare.World) []tare.Run {
+	var out []tare.Run
+	for _, r := range g.ev.Runs {
+		if r.Role == tare.RoleRegression && r.World == w {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// A world is a tree, or how to make one, and the circumstances of a run in it.
+type world struct {
+	name  tare.World
+	make  func(context.Context) (tare.Tree, error)
+	shape func(*check.TestRequest)
+}
+
+// plain is a world whose tree is at hand.
+func (g *gatherer) plain(name tare.World, tree tare.Tree) world {
+	return world{name: name, make: func(context.Context) (tare.Tree, error) { return tree, nil }}
+}
+
+func (g *gatherer) again(fix tare.Tree) world {
+	w := g.plain(tare.WorldAgain, fix)
+	w.shape = func(req *check.TestRequest) { req.Reverse, req.DirName = true, againDir }
+	return w
+}
+
+// crossed are the worlds in which text and behaviour part. bug is the tree that has the bug.
+func (g *gatherer) crossed(fix, bug tare.Tree) []world {
+	src := g.Task.Sources
+	return []world{
+		{name: tare.WorldTextFix, make: func(ctx context.Context) (tare.Tree, error) {
+			return g.Runner.Cross(ctx, g.Sandbox, fix, bug, src)
+		}},
+		{name: tare.WorldTextSeed, make: func(ctx context.Context) (tare.Tree, error) {
+			return g.Runner.Cross(ctx, g.Sandbox, bug, fix, src)
+		}},
+		{name: tare.WorldRewrite, make: func(ctx context.Context) (tare.Tree, error) {
+			return g.Runner.Rewrite(ctx, g.Sandbox, fix, src)
+		}},
+		{name: tare.WorldPoison, make: func(ctx context.Context) (tare.Tree, error) {
+			return g.Runner.Poison(ctx, g.Sandbox, fix, g.Task.Seed, src)
+		}},
+	}
+}
+
+// try runs nodes in each of worlds. Where a run of several did not come to its end, each is run by itself too, so that one
+// test that hangs or kills the process does not take the others along.
+func (g *gatherer) try(ctx context.Context, nodes []tare.TestNode, worlds []world) bool {
+	trees := make([]tare.Tree, len(worlds))
+	steps := make([]step, len(worlds))
+	for i, w := range worlds {
+		steps[i] = g.step(w, &trees[i], nodes)
+	}
+	runs, ok := g.wave(ctx, steps)
+	if !ok {
+		return false
+	}
+	if len(nodes) == 1 {
+		return true
+	}
+	var alone []step
+	for i, w := range worlds {
+		if runs[i].Complete {
+			continue
+		}
+		w.make = func(context.Context) (tare.Tree, error) { return trees[i], nil }
+		for _, n := range nodes[:min(len(nodes), maxAlone)] {
+			alone = append(alone, g.step(w, new(tare.Tree), []tare.TestNode{n}))
+		}
+	}
+	if len(alone) > 0 {
+		_, ok = g.wave(ctx, alone)
+	}
+	return ok
+}
+
+// step is a run of nodes in w; its tree is left in *tree.
+func (g *gatherer) step(w world, tree *tare.Tree, nodes []tare.TestNode) step {
+	ids := make([]string, len(nodes))
+	for i, n := range nodes {
+		ids[i] = n.ID
+	}
+	return step{
+		role: tare.RoleRegression, world: w.name, what: fmt.Sprintf("running the agent's tests in the world %s", w.name),
+		do: func(ctx context.Context) (tare.Run, error) {
+			t, err := w.make(ctx)
+			if err != nil {
+				return tare.Run{}, fmt.Errorf("making its tree: %w", err)
+			}
+			*tree = t
+			req := g.tests(t, ids)
+			if w.shape != nil {
+				w.shape(&req)
+			}
+			return g.Runner.Run(ctx, g.Sandbox, req)
+		},
+	}
+}
