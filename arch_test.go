@@ -32,7 +32,7 @@ var allow = map[string][]string{
 	"evidence":   {"tare", "check", "sandbox", "workspace"},
 	"oracle":     {"tare", "claims"},
 	"tools":      {"tare", "check", "sandbox", "workspace"},
-	"agent":      {"tare", "sandbox"},
+	"agent":      {"tare", "sandbox", "workspace"}, // a finished solution is laid out as every other tree is
 	"episode":    {"tare", "agent", "evidence", "sandbox", "trajectory", "workspace"},
 	"store":      {"tare"},
 	"run":        {"tare", "episode", "oracle", "suite", "trajectory"},

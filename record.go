@@ -19,10 +19,12 @@ type Evidence struct {
 	Isolation string     `json:"isolation"`
 	Problems  []Problem  `json:"problems,omitempty"` // what of ours failed
 	Changes   []Change   `json:"changes"`            // seed to final workspace
+	LeftOut   []string   `json:"left_out,omitempty"` // what the agent left that is neither file, directory nor link, or is beyond a limit: not read, not graded
 	Steering  []Steering `json:"steering,omitempty"` // files kept out of the graded trees
 	Own       []TestNode `json:"own,omitempty"`      // test nodes that the agent added or changed
 	Broken    []string   `json:"broken,omitempty"`   // test files that the agent added or changed and that cannot be parsed
 	Runs      []Run      `json:"runs"`               // in the order in which they were made
+	Unmade    []Unmade   `json:"unmade,omitempty"`   // worlds that the agent's tree does not lend itself to
 	Graft     *Graft     `json:"graft,omitempty"`    // the tree with the bug grafted back, where one was needed
 	Stopped   string     `json:"stopped,omitempty"`  // the gate after which nothing more was gathered, as it would change nothing
 }
@@ -31,6 +33,12 @@ type Evidence struct {
 type Problem struct {
 	Where string `json:"where"`
 	Error string `json:"error"`
+}
+
+// An Unmade is a world that could not be made of the agent's tree, which says something of the tree and not of the rig.
+type Unmade struct {
+	World World  `json:"world"`
+	Why   string `json:"why"`
 }
 
 // Steering is a file of the agent's that could steer the instrument, and was kept out.

@@ -6,6 +6,8 @@ package agent
 import (
 	"context"
 	"errors"
+	"strings"
+	"unicode/utf8"
 
 	"tare"
 	"tare/internal/sandbox"
@@ -34,19 +36,44 @@ type Agent interface {
 	Play(ctx context.Context, brief tare.Brief, w World) (Ending, error)
 }
 
-// An Exposer is an Agent that can read more of the host than its workspace.
+// An Exposer is an Agent of others' making, which reads more than its workspace. What it exposes must be shown to hold no
+// answer before it plays.
 type Exposer interface {
 	Agent
-	Exposes() []string // host paths; what is in them must be safe to see
+	Exposes(brief tare.Brief) Exposure
+}
+
+// An Exposure is what an agent can read besides its workspace.
+type Exposure struct {
+	Dirs []string          // host directories
+	Env  map[string]string // its environment
+	Args []string          // its command line
 }
 
 // MaxFinal bounds an agent's last message, in bytes; of a longer one the end is kept.
 const MaxFinal = 16 << 10
 
+const timeUp = "the time for the episode is up"
+
 // interrupted is the ending of an agent whose ctx ended.
 func interrupted(ctx context.Context) Ending {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return Ending{Stop: tare.WallLimit, Detail: "the time for the episode is up"}
+		return Ending{Stop: tare.WallLimit, Detail: timeUp}
 	}
 	return Ending{Stop: tare.Cancelled, Detail: "cancelled"}
+}
+
+// bounded is the end of a last message, valid UTF-8 and at most MaxFinal bytes.
+func bounded(b []byte) string {
+	if len(b) > MaxFinal {
+		b = b[len(b)-MaxFinal:]
+		for len(b) > 0 && !utf8.RuneStart(b[0]) {
+			b = b[1:]
+		}
+	}
+	s := strings.TrimSpace(strings.ToValidUTF8(string(b), "\ufffd"))
+	if len(s) > MaxFinal { // a replacement is longer than what it replaces
+		s = strings.ToValidUTF8(s[len(s)-MaxFinal:], "")
+	}
+	return s
 }

@@ -1,3 +1,307 @@
 // Package episode plays one agent in one world that it is handed, records what happened, and gathers the evidence. It
 // judges nothing.
+//
+// An episode has four parts, in this order and never at once: a fresh workspace is made and shown to hold no answer; the
+// agent plays, until it ends or a limit ends it; the world is closed, so that nobody can change the workspace any more;
+// what is there is read and observed. Whatever of ours fails on the way ends in a record that says so, with the stop reason
+// world_error and the problem named: such an episode is lost, not graded.
 package episode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"tare"
+	"tare/internal/agent"
+	"tare/internal/evidence"
+	"tare/internal/trajectory"
+	"tare/internal/workspace"
+)
+
+// DefaultWall bounds an episode whose limits do not.
+const DefaultWall = 10 * time.Minute
+
+// ErrFixture says that a task tests the grader and is no work for agents.
+var ErrFixture = errors.New("the task is a fixture for testing the grader and is not played by agents")
+
+// Config says what to play.
+type Config struct {
+	Episode tare.Episode
+	Agent   agent.Agent
+
+	// Evidence says how to observe what the agent leaves: Task, Sandbox, Runner and Jobs are the caller's, Final is not. Of
+	// the Task the agent sees the Brief and the seed.
+	Evidence evidence.Request
+
+	// Serve opens the world that the agent acts through.
+	Serve func(context.Context, World) (Served, error)
+
+	// Record is where the trajectory goes as it happens; nil keeps it in the Record only.
+	Record io.Writer
+
+	// Scanner looks for answers within the agent's reach before it plays; nil looks for none. Executables are programs of
+	// ours that the agent can run.
+	Scanner     *workspace.Scanner
+	Executables []string
+
+	Proof bool             // the episode proves the grader: only then may the task be a fixture
+	Keep  func(dir string) // when set, the workspace is left where it is and this is told where
+	Now   func() time.Time // default time.Now
+}
+
+// A World is what Serve makes a world of.
+type World struct {
+	Workspace *workspace.Workspace
+	Limits    tare.Limits
+	Began     time.Time
+	OnStep    func(tare.Step) // must be told of every call, one at a time
+	OnProblem func(error)     // must be told what of ours failed during a call
+}
+
+// Served is a world that agents can reach.
+type Served struct {
+	Socket    string          // MCP over HTTP
+	Exhausted <-chan struct{} // closed when a call was refused because the limit on calls was reached; may be nil
+	Close     func() error    // returns when no call is under way; none is recorded after it
+}
+
+// Play plays one episode. An error means that it was not played, because the configuration is wrong, or that ctx ended;
+// then the trajectory in Config.Record says how far it came. All else is in the record.
+func Play(ctx context.Context, cfg Config) (tare.Record, error) {
+	if err := cfg.check(); err != nil {
+		return tare.Record{}, fmt.Errorf("playing %s: %w", cfg.Episode.Task, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return tare.Record{}, fmt.Errorf("playing %s: %w", cfg.Episode.Task, err)
+	}
+	p := &play{Config: cfg, began: cfg.Now()}
+	var err error
+	if p.steps, err = trajectory.Begin(cfg.Record, cfg.Episode, p.began); err != nil {
+		return tare.Record{}, fmt.Errorf("playing %s: %w", cfg.Episode.Task, err)
+	}
+	ev, err := p.run(ctx)
+	if err != nil {
+		return tare.Record{}, fmt.Errorf("playing %s: %w", cfg.Episode.Task, err)
+	}
+	return tare.Record{Schema: tare.RecordSchema, TaskHash: cfg.Evidence.Task.Hash, Trajectory: p.steps.Trajectory(), Evidence: ev}, nil
+}
+
+func (c *Config) check() error {
+	task, sb := c.Evidence.Task, c.Evidence.Sandbox
+	if task == nil || sb == nil || c.Evidence.Runner == nil || c.Agent == nil || c.Serve == nil {
+		return errors.New("task, sandbox, runner, agent and world are required")
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	switch {
+	case task.Kind != tare.Ticket:
+		return fmt.Errorf("a %s is not played here", task.Kind)
+	case task.Category == tare.Fixture && !c.Proof:
+		return ErrFixture
+	case c.Episode.Task != task.ID || c.Episode.TaskHash != task.Hash:
+		return fmt.Errorf("the episode is of %s %s, the task is %s %s", c.Episode.Task, c.Episode.TaskHash, task.ID, task.Hash)
+	case c.Episode.Isolation != sb.Isolation():
+		return fmt.Errorf("the episode asks for isolation %q, the sandbox has %q", c.Episode.Isolation, sb.Isolation())
+	}
+	return nil
+}
+
+// A play is one Play on its way.
+type play struct {
+	Config
+	began time.Time
+	steps *trajectory.Writer
+
+	mu       sync.Mutex
+	problems []tare.Problem
+}
+
+// problem notes a failure of ours.
+func (p *play) problem(where string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.problems = append(p.problems, tare.Problem{Where: where, Error: strings.ToValidUTF8(err.Error(), "\ufffd")})
+}
+
+func (p *play) failed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.problems) > 0
+}
+
+// run goes through the parts. The error is that of ctx.
+func (p *play) run(ctx context.Context) (tare.Evidence, error) {
+	ws := p.makeWorkspace(ctx)
+	if ws != nil {
+		if p.Keep != nil {
+			defer p.Keep(ws.Dir)
+		} else {
+			defer ws.Remove() // what cannot be removed now goes when the sandbox is closed
+		}
+	}
+	var end agent.Ending
+	if ws != nil && !p.failed() {
+		end = p.act(ctx, ws)
+	}
+	var final tare.Tree
+	var left []string
+	if ws != nil && ctx.Err() == nil {
+		final, left = p.snapshot(ws)
+	}
+	switch {
+	case ctx.Err() != nil:
+		end.Stop, end.Detail = tare.Cancelled, "cancelled"
+	case p.failed():
+		end.Stop, end.Detail = tare.WorldError, p.problems[0].Error
+	}
+	if err := p.steps.Stop(end.Stop, end.Detail, end.Final, p.Now()); err != nil && !p.failed() {
+		p.problem("trajectory", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return tare.Evidence{}, err
+	}
+	ev := tare.Evidence{Isolation: p.Evidence.Sandbox.Isolation(), Changes: []tare.Change{}, Runs: []tare.Run{}}
+	switch {
+	case end.Stop.Infrastructure() || p.failed():
+		// Nothing is observed of an episode that is lost; what changed may help to see why.
+		if final != nil {
+			ev.Changes = append(ev.Changes, ws.Base.Changes(final)...)
+		}
+	default:
+		req := p.Evidence
+		req.Final = final
+		var err error
+		if ev, err = evidence.Gather(ctx, req); err != nil {
+			return tare.Evidence{}, err
+		}
+	}
+	ev.LeftOut = left
+	ev.Problems = append(ev.Problems, p.problems...)
+	return ev, nil
+}
+
+// makeWorkspace lays the seed out and shows that no answer is within the agent's reach. It returns nil when there is no
+// workspace.
+func (p *play) makeWorkspace(ctx context.Context) *workspace.Workspace {
+	sb := p.Evidence.Sandbox
+	dir, err := sb.NewDir("w-*")
+	if err != nil {
+		p.problem("workspace", err)
+		return nil
+	}
+	uid, gid := sb.Owner()
+	ws, err := workspace.New(ctx, dir, p.Evidence.Task.Seed, workspace.Owner{UID: uid, GID: gid})
+	if err != nil {
+		p.problem("workspace", errors.Join(err, (&workspace.Workspace{Dir: dir}).Remove()))
+		return nil
+	}
+	if p.Scanner == nil {
+		return ws
+	}
+	reach := workspace.Reach{Dir: ws.Dir, Git: true, Executables: p.Executables}
+	if e, ok := p.Agent.(agent.Exposer); ok {
+		x := e.Exposes(p.brief())
+		reach.Extra, reach.Env, reach.Args = x.Dirs, x.Env, x.Args
+	}
+	leaks, err := p.Scanner.Scan(ctx, reach)
+	if err != nil {
+		p.problem("leak scan", err)
+	}
+	for _, l := range leaks {
+		p.problem("leak scan", fmt.Errorf("the agent could read an answer: %s", l))
+	}
+	return ws
+}
+
+// brief is what the agent is shown.
+func (p *play) brief() tare.Brief {
+	b := p.Evidence.Task.Brief()
+	b.Limits = p.Episode.Limits
+	return b
+}
+
+var errTurns = errors.New("the limit on tool calls is reached")
+
+// act lets the agent play and returns when neither it nor the world can change the workspace any more.
+func (p *play) act(ctx context.Context, ws *workspace.Workspace) agent.Ending {
+	served, err := p.Serve(ctx, World{
+		Workspace: ws, Limits: p.Episode.Limits, Began: p.began,
+		OnStep: func(s tare.Step) {
+			if err := p.steps.Step(s); err != nil {
+				p.problem("trajectory", err)
+			}
+		},
+		OnProblem: func(err error) { p.problem("world", err) },
+	})
+	if err != nil {
+		p.problem("world", err)
+		return agent.Ending{}
+	}
+	wall := p.Episode.Limits.Wall
+	if wall <= 0 {
+		wall = DefaultWall
+	}
+	limited, cancel := context.WithTimeout(ctx, wall)
+	defer cancel()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-served.Exhausted:
+			cancel()
+		case <-limited.Done():
+		}
+	}()
+	end, err := p.Agent.Play(limited, p.brief(), agent.World{Socket: served.Socket, Dir: ws.Dir, Sandbox: p.Evidence.Sandbox})
+	timeUp := errors.Is(limited.Err(), context.DeadlineExceeded)
+	cancel()
+	<-watched
+	if err := served.Close(); err != nil {
+		p.problem("world", err)
+	}
+	return p.settle(end, err, closed(served.Exhausted), timeUp)
+}
+
+// settle is the ending with what the agent cannot know about it: that it was ended by the limit on calls, or by time.
+func (p *play) settle(end agent.Ending, err error, exhausted, timeUp bool) agent.Ending {
+	switch {
+	case exhausted: // even if it went on to say that it is done: it was stopped in the middle
+		end.Stop, end.Detail = tare.TurnLimit, fmt.Sprintf("%v: %d", errTurns, p.Episode.Limits.Turns)
+	case err != nil:
+		p.problem("agent", err)
+	case end.Stop == tare.Cancelled && timeUp:
+		end.Stop = tare.WallLimit
+	case end.Stop == "":
+		p.problem("agent", errors.New("the agent ended without a reason"))
+	}
+	return end
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true // a nil channel never gets here
+	default:
+		return false
+	}
+}
+
+// snapshot reads what the agent left. What had to be left out is the agent's doing and only named.
+func (p *play) snapshot(ws *workspace.Workspace) (final tare.Tree, left []string) {
+	final, err := ws.Snapshot()
+	out, bad := workspace.LeftOut(err)
+	if bad != nil {
+		p.problem("snapshot", bad)
+		return nil, nil
+	}
+	for _, o := range out {
+		left = append(left, fmt.Sprintf("%q: %s", o.Path, o.Reason))
+	}
+	return final, left
+}

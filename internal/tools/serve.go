@@ -8,10 +8,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tare/internal/workspace"
 )
 
 // Path is where a world is served below an HTTP address.
@@ -126,6 +130,35 @@ func (w *World) serve(l net.Listener, url string) *Listener {
 	go func() { out.done <- out.server.Serve(l) }()
 	return out
 }
+
+// A Local is a world of its own behind a Unix socket in the sandbox's state, where agents of every kind find it.
+type Local struct {
+	*World
+	Socket string
+	close  func() error
+}
+
+// ServeLocal opens a world and serves it at a new socket.
+func ServeLocal(ctx context.Context, cfg Config) (*Local, error) {
+	w, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := cfg.Sandbox.NewDir("m-*")
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	held := &workspace.Workspace{Dir: dir}
+	socket := filepath.Join(dir, "s")
+	l, err := w.ListenUnix(ctx, socket)
+	if err != nil {
+		return nil, errors.Join(err, w.Close(), held.Remove())
+	}
+	return &Local{World: w, Socket: socket, close: sync.OnceValue(func() error { return errors.Join(w.Close(), l.Close(), held.Remove()) })}, nil
+}
+
+// Close closes the world, then the socket. When it returns no call is under way and none will be recorded.
+func (l *Local) Close() error { return l.close() }
 
 // Close stops listening and drops all connections. Close the World first: then calls under way have ended, and what is
 // dropped are idle connections and, after a moment, clients that do not read their answers.

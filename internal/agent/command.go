@@ -1,0 +1,199 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tare"
+	"tare/internal/sandbox"
+	"tare/internal/workspace"
+)
+
+// Where a command finds things inside its sandbox.
+const (
+	guestWorkspace = "/workspace"
+	guestScript    = "/agent"
+	guestBrief     = "/brief"
+	promptFile     = "prompt.md"
+	guestPort      = 7117 // of the MCP server, where the sandbox has a loopback of its own
+)
+
+// maxPrompt is the longest prompt: it is one argument, of which the system allows 128 KiB.
+const maxPrompt = 96 << 10
+
+// noLimit stands for the wall limit of a command whose ctx has none.
+const noLimit = 24 * time.Hour
+
+type command struct {
+	name   string
+	script string // absolute
+}
+
+// Command returns the agent that is a program of others' making: script, which must be an executable file. It runs inside
+// the sandbox in the workspace, which it may write; its own directory is mounted beside it, read-only. It is handed
+//
+//	argument 1        the prompt
+//	TARE_PROMPT_FILE  a file that holds the prompt too
+//	TARE_WORKSPACE    the workspace, also its working directory
+//	TARE_MCP_URL      the world's tools, MCP over streamable HTTP
+//
+// Status 0 means that it says it is done, and what it printed last on stdout is its last message. All that it started is
+// gone when Play returns.
+func Command(name, script string) (Agent, error) {
+	abs, err := filepath.Abs(script)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("finding agent %s: %w", script, err)
+	}
+	info, err := os.Stat(abs)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("finding agent %s: %w", script, err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("agent %s is not a file", script)
+	case info.Mode().Perm()&0o111 == 0:
+		return nil, fmt.Errorf("agent %s is not executable; chmod +x mends that", script)
+	}
+	return command{name, abs}, nil
+}
+
+func (a command) Name() string { return a.name }
+
+// Prompt is the brief as one text.
+func Prompt(b tare.Brief) string {
+	text := strings.TrimSpace(b.Text)
+	if b.Title != "" && !strings.HasPrefix(text, "#") {
+		text = "# " + b.Title + "\n\n" + text
+	}
+	return text + "\n"
+}
+
+func (a command) environment(port int) map[string]string {
+	return map[string]string{
+		"TARE_PROMPT_FILE": path.Join(guestBrief, promptFile),
+		"TARE_WORKSPACE":   guestWorkspace,
+		"TARE_MCP_URL":     fmt.Sprintf("http://127.0.0.1:%d/mcp", port),
+	}
+}
+
+func (a command) argv(prompt string) []string {
+	return []string{path.Join(guestScript, filepath.Base(a.script)), prompt}
+}
+
+func (a command) Exposes(b tare.Brief) Exposure {
+	return Exposure{Dirs: []string{filepath.Dir(a.script)}, Env: a.environment(guestPort), Args: a.argv(Prompt(b))}
+}
+
+func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Ending, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("playing %s: %w", a.name, err)
+		}
+	}()
+	if ctx.Err() != nil {
+		return interrupted(ctx), nil
+	}
+	prompt := Prompt(brief)
+	if len(prompt) > maxPrompt || strings.IndexByte(prompt, 0) >= 0 {
+		return Ending{}, fmt.Errorf("the prompt is not text of at most %d bytes", maxPrompt)
+	}
+	dir, err := w.Sandbox.NewDir("b-*")
+	if err != nil {
+		return Ending{}, err
+	}
+	held := &workspace.Workspace{Dir: dir}
+	defer func() { err = errors.Join(err, held.Remove()) }()
+	uid, gid := w.Sandbox.Owner()
+	told := filepath.Join(dir, "b")
+	err = workspace.Lay(told, tare.Tree{{Path: promptFile, Mode: 0o644, Data: []byte(prompt)}}, workspace.Owner{UID: uid, GID: gid})
+	if err != nil {
+		return Ending{}, err
+	}
+	port, err := portFor(ctx, w.Sandbox)
+	if err != nil {
+		return Ending{}, err
+	}
+	res, err := w.Sandbox.Run(ctx, sandbox.Cmd{
+		Argv: a.argv(prompt),
+		Dir:  guestWorkspace,
+		Env:  a.environment(port),
+		Mounts: []sandbox.Mount{
+			{Host: w.Dir, Guest: guestWorkspace, Writable: true},
+			{Host: filepath.Dir(a.script), Guest: guestScript},
+			{Host: told, Guest: guestBrief},
+		},
+		Forwards: []sandbox.Forward{{Port: port, Socket: w.Socket}},
+		Limits:   sandbox.Limits{Wall: timeLeft(ctx)},
+	})
+	if err != nil {
+		return Ending{}, err
+	}
+	return a.ending(ctx, res), nil
+}
+
+// timeLeft is how long ctx still lasts; a second more, so that it is ctx which ends the command, whoever wakes first.
+func timeLeft(ctx context.Context) time.Duration {
+	until, ok := ctx.Deadline()
+	if !ok {
+		return noLimit
+	}
+	return max(0, time.Until(until)) + time.Second
+}
+
+// portFor picks the port at which the command finds its world. Where it has no loopback of its own, that is one of the
+// host's that was free a moment ago.
+func portFor(ctx context.Context, sb sandbox.Sandbox) (int, error) {
+	if sb.Isolation() != sandbox.IsolationProcess {
+		return guestPort, nil
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("finding a port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// ending says what a command's result means. A command that was ended counts as that and nothing else: what it managed
+// to exit with, or to print, after it was told to stop is not its own decision.
+func (a command) ending(ctx context.Context, res sandbox.Result) Ending {
+	end := Ending{Final: bounded(res.Stdout.Data)}
+	switch {
+	case res.Ended == sandbox.LimitWall:
+		end.Stop, end.Detail = tare.WallLimit, timeUp
+	case res.Ended == sandbox.LimitCancelled:
+		stopped := interrupted(ctx)
+		end.Stop, end.Detail = stopped.Stop, stopped.Detail
+	case res.Ended != sandbox.LimitNone:
+		end.Stop, end.Detail = tare.AgentCrash, fmt.Sprintf("ended by the limit on %s", res.Ended)
+	case res.Signal != "":
+		end.Stop, end.Detail = tare.AgentCrash, "killed by "+res.Signal+lastLine(res.Stderr.Data)
+	case res.Exit != 0:
+		end.Stop, end.Detail = tare.AgentCrash, fmt.Sprintf("exit status %d%s", res.Exit, lastLine(res.Stderr.Data))
+	default:
+		end.Stop = tare.EndTurn
+	}
+	return end
+}
+
+// lastLine is the end of what a command said on stderr, to go with its status.
+func lastLine(stderr []byte) string {
+	lines := strings.Split(bounded(stderr), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if last == "" {
+		return ""
+	}
+	if len(last) > 300 {
+		last = strings.ToValidUTF8(last[:300], "") + "…"
+	}
+	return ": " + last
+}
