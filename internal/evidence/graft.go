@@ -2,9 +2,11 @@ package evidence
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"tare"
+	"tare/internal/check"
 )
 
 // maxSubsets bounds how many sets of hunks are reverted in search of the bug.
@@ -37,11 +39,12 @@ func (g *gatherer) graftStep(w tare.World, tree tare.Tree) step {
 func (g *gatherer) relapse(ctx context.Context, seed tare.Run, base, fix tare.Tree) (tare.Tree, bool) {
 	graft := g.ev.Graft
 	out, symbols, err := g.Runner.Graft(ctx, g.Sandbox, fix, g.Task.Seed, g.Task.Sources)
-	if err != nil {
+	var not *check.NotTransformable
+	if err != nil && !errors.As(err, &not) {
 		g.problem("grafting the bug back", err)
 		return nil, false
 	}
-	if len(symbols) > 0 {
+	if err == nil && len(symbols) > 0 {
 		back, ok := g.confirm(ctx, seed, out)
 		if !ok || back {
 			graft.Method, graft.Symbols = "symbols", symbols

@@ -198,7 +198,7 @@ func (g *gatherer) try(ctx context.Context, nodes []tare.TestNode, worlds []worl
 	}
 	var alone []step
 	for i, w := range worlds {
-		if runs[i].Complete {
+		if runs[i].Complete || runs[i].ID == "" {
 			continue
 		}
 		w.make = func(context.Context) (tare.Tree, error) { return trees[i], nil }

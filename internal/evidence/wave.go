@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"tare"
+	"tare/internal/check"
 )
 
 // A step is one run to make.
@@ -21,7 +22,8 @@ type step struct {
 var errCancelled = errors.New("the sandbox cancelled the run")
 
 // wave makes the runs of steps, several at a time, and records them in the order of steps. It is false when one could not
-// be made: then the rest of the wave is recorded, and no wave follows.
+// be made: then the rest of the wave is recorded, and no wave follows. Where the agent's tree does not lend itself to a
+// world, that is recorded too, and the run has no id.
 func (g *gatherer) wave(ctx context.Context, steps []step) ([]tare.Run, bool) {
 	runs := make([]tare.Run, len(steps))
 	errs := make([]error, len(steps))
@@ -35,6 +37,11 @@ func (g *gatherer) wave(ctx context.Context, steps []step) ([]tare.Run, bool) {
 	})
 	ok := true
 	for i, s := range steps {
+		var not *check.NotTransformable
+		if errors.As(errs[i], &not) {
+			g.ev.Unmade = append(g.ev.Unmade, tare.Unmade{World: s.world, Why: not.Error()})
+			continue
+		}
 		if errs[i] != nil {
 			g.problem(s.what, errs[i])
 			ok = false

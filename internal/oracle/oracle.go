@@ -104,8 +104,12 @@ func (j *judge) gates() []tare.Gate {
 		gates = append(gates, j.gate(tare.GateVisibleTests, j.first(tare.GateVisibleTests),
 			fmt.Sprintf("%d of %s collected and passed", len(j.task.Visible), count(len(j.task.Visible), "visible test was", "visible tests were")), []tare.Role{tare.RoleVisible}))
 	}
+	requirements := map[int]bool{}
+	for _, c := range j.task.Cases {
+		requirements[c.Requirement] = true
+	}
 	gates = append(gates, j.gate(tare.GateBehaviour, j.first(tare.GateBehaviour),
-		fmt.Sprintf("%d of %s answered as the ticket says, for %s", len(j.task.Cases), count(len(j.task.Cases), "case was", "cases were"), count(len(j.task.Requirements), "requirement", "requirements")), []tare.Role{tare.RoleBehaviour}))
+		fmt.Sprintf("%d of %s answered as the ticket says, for %s", len(j.task.Cases), count(len(j.task.Cases), "case was", "cases were"), count(len(requirements), "requirement", "requirements")), []tare.Role{tare.RoleBehaviour}))
 	if i := slices.IndexFunc(gates, func(g tare.Gate) bool { return g.Outcome != tare.Pass }); i >= 0 {
 		gates = append(gates, blocked(tare.GateRegressionTest, gates[i].Name))
 	} else {

@@ -212,6 +212,10 @@ func rows() []row {
 		t("regression_test/fix", "hangs on the fix", own+" does not come to its end on the agent's own fix: the process hung", ends(tare.WorldFix)),
 		t("regression_test/fix", "not collected on the fix", own+" is not collected on the agent's own fix", func(r *tare.Record, _ *tare.Task) { at(r, tare.RoleRegression, tare.WorldFix).Tests = nil }),
 		unsure(t("regression_test/fix", "not tried on the fix", own+" was not tried on the agent's own fix", drop(func(r tare.Run) bool { return r.Role == tare.RoleRegression && r.World == tare.WorldFix }))),
+		unsure(t("regression_test/poison", "a tree that cannot be poisoned", own+" was not tried where every function of the fix raises (the agent's tree does not lend itself to that: no function", func(r *tare.Record, t *tare.Task) {
+			drop(func(r tare.Run) bool { return r.World == tare.WorldPoison })(r, t)
+			r.Evidence.Unmade = []tare.Unmade{{World: tare.WorldPoison, Why: "no function is left"}}
+		})),
 		t("regression_test/seed", "vacuous", own+" passes on the unfixed seed, so it does not catch the bug", on(tare.WorldSeed, passes)),
 		t("regression_test/again", "leaves state behind", "when it is run again, in another order and a directory of another name", on(tare.WorldAgain, wrongResult())),
 		t("regression_test/reference", "fits one fix only", own+" fails (AssertionError) on reference b, which is a correct fix", on(tare.WorldReference("b"), wrongResult())),
@@ -400,7 +404,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // neutral names the parts of a record that a PASS does not rest on: emptying them may leave it.
 var neutral = regexp.MustCompile(`^\.Trajectory\.(Started|Finished|Steps|Detail|Final)|^\.Trajectory\.Episode\.[^T]|^\.Trajectory\.Episode\.(Task|Trial)$|` +
-	`^\.Evidence\.(Problems|Broken|Stopped)|\.Changes\[|\.Symbols\[|\.Steering\[\d+\]\.|\.(Mode|Digest|Size|Seconds|Signal|Ended|Defect|Output|Exit|Class|Message|Phase|Kind|File|Path|Why|Symbols|Name)$|` +
+	`^\.Evidence\.(Problems|Broken|Stopped|Unmade)|\.Changes\[|\.Symbols\[|\.Steering\[\d+\]\.|\.(Mode|Digest|Size|Seconds|Signal|Ended|Defect|Output|Exit|Class|Message|Phase|Kind|File|Path|Why|Symbols|Name)$|` +
 	`\.(Cases|Tests|Missing|Text|Bases)$|\.Command\[|\.Cases\[.*\.(Bases|Items)|\.Runs\[\d+\]$`)
 
 // TestEmptyingNeverPasses empties any part of a good record. Where a verdict rests on it, the result is no PASS; and what is

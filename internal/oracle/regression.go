@@ -162,7 +162,7 @@ func (j *judge) passes(w tare.World, s subject, where string) *finding {
 	v := j.look(w, s)
 	switch {
 	case len(v.runs) == 0:
-		return ours(tare.CauseGrader, "%s was not tried %s", s.name(), where)
+		return j.untried(w, s, where)
 	case len(v.results) == 0 && v.ended != "":
 		return against(v.runs, "%s does not come to its end %s: the process %s", s.name(), where, v.ended)
 	case len(v.results) == 0:
@@ -180,12 +180,23 @@ func (j *judge) passes(w tare.World, s subject, where string) *finding {
 	return nil
 }
 
+// untried says that nothing is known of s in world w.
+func (j *judge) untried(w tare.World, s subject, where string) *finding {
+	why := ""
+	for _, u := range j.rec.Evidence.Unmade {
+		if u.World == w {
+			why = aside("the agent's tree does not lend itself to that: " + u.Why)
+		}
+	}
+	return ours(tare.CauseGrader, "%s was not tried %s%s", s.name(), where, why)
+}
+
 // fails finds why s does not fail in world w by its own doing. lets says what follows when it passes there.
 func (j *judge) fails(w tare.World, s subject, where, lets string) *finding {
 	v := j.look(w, s)
 	switch {
 	case len(v.runs) == 0:
-		return ours(tare.CauseGrader, "%s was not tried %s", s.name(), where)
+		return j.untried(w, s, where)
 	case len(v.results) == 0 && v.ended != "":
 		return against(v.runs, "%s does not fail by its own doing %s: the process %s", s.name(), where, v.ended)
 	case len(v.results) == 0:
@@ -413,7 +424,7 @@ func onPoison(j *judge, s subject) *finding {
 	v := j.look(tare.WorldPoison, s)
 	switch {
 	case len(v.runs) == 0:
-		return ours(tare.CauseGrader, "%s was not tried where every function of the fix raises", s.name())
+		return j.untried(tare.WorldPoison, s, "where every function of the fix raises")
 	case len(v.results) == 0 && v.ended != "":
 		return against(v.runs, "%s gives no answer where every function of the fix raises: the process %s", s.name(), v.ended)
 	case len(v.results) == 0:
