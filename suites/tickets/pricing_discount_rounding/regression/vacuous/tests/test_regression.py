@@ -1,0 +1,2 @@
+def test_rounds_once():
+    assert True
