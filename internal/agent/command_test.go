@@ -1,0 +1,175 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare"
+	"tare/internal/agent"
+)
+
+// marker is a number of seconds that no other process sleeps for.
+func marker() string { return fmt.Sprintf("7%d", time.Now().UnixNano()%1e9) }
+
+func sleepers(t *testing.T, marker string) int {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, p := range all {
+		if b, err := os.ReadFile(p); err == nil && string(b) == "sleep\x00"+marker+"\x00" {
+			n++
+		}
+	}
+	return n
+}
+
+// post is a shell function that calls a tool as an agent in a sandbox does: by HTTP at TARE_MCP_URL.
+const post = `
+post() { /usr/bin/python3 -c '
+import json, os, sys, urllib.request
+url = os.environ["TARE_MCP_URL"]
+def send(body, session=None):
+    head = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    if session: head["Mcp-Session-Id"] = session
+    return urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), head))
+r = send({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}})
+session = r.headers["Mcp-Session-Id"]; r.read()
+send({"jsonrpc": "2.0", "method": "notifications/initialized"}, session).read()
+print(send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": sys.argv[1], "arguments": json.loads(sys.argv[2])}}, session).read().decode())
+' "$1" "$2"; }
+`
+
+func TestCommand(t *testing.T) {
+	s := newStage(t, tare.Limits{}, "")
+	p := script(t, post+`
+set -e
+echo "in $PWD, $TARE_WORKSPACE"
+printf %s "$1" | cmp - "$TARE_PROMPT_FILE" && echo same prompt
+printf %s "$1"
+cat "$(dirname "$0")/beside"
+echo edited >note.txt
+echo 'def total(prices): return sum(prices)' >src/shop/cart.py
+post write_file '{"path": "through/mcp.txt", "content": "x", "note": "from inside"}' | grep -o 'wrote through/mcp.txt'
+touch "$(dirname "$0")/new" 2>/dev/null || echo read-only
+touch "$TARE_PROMPT_FILE" 2>/dev/null || echo read-only
+env | grep -c ^TARE_
+`)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(p), "beside"), []byte("a file beside\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a, err := agent.Command("cmd:./run_agent.sh", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := a.Play(t.Context(), brief, s.World)
+	want := "in /workspace, /workspace\nsame prompt\n# The first price is lost\n\nMend `total`.\na file beside\nwrote through/mcp.txt\nread-only\nread-only\n3"
+	if diff := cmp.Diff(agent.Ending{Stop: tare.EndTurn, Final: want}, end); err != nil || diff != "" {
+		t.Errorf("%v, ending (-want +got):\n%s", err, diff)
+	}
+	var changed []string
+	for _, c := range s.ws.Base.Changes(s.final(t)) {
+		changed = append(changed, c.Path)
+	}
+	if diff := cmp.Diff([]string{"note.txt", "src/shop/cart.py", "through/mcp.txt"}, changed); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+	steps := s.steps.Trajectory().Steps
+	if len(steps) != 1 || steps[0].Call.Tool != "write_file" || steps[0].Call.Note != "from inside" {
+		t.Errorf("recorded %+v", steps)
+	}
+	x := a.(agent.Exposer).Exposes(brief)
+	if diff := cmp.Diff([]string{filepath.Dir(p)}, x.Dirs); diff != "" || len(x.Args) != 2 || len(x.Env) != 3 {
+		t.Errorf("exposes %+v", x)
+	}
+}
+
+func TestCommandEnds(t *testing.T) {
+	sleep := marker()
+	for name, tt := range map[string]struct {
+		body   string
+		wall   time.Duration
+		stop   tare.StopReason
+		detail string
+		final  string
+	}{
+		"crash":       {"echo half; echo 'Traceback' >&2; echo 'KeyError: 3' >&2; exit 3", 0, tare.AgentCrash, "exit status 3: KeyError: 3", "half"},
+		"signal":      {"kill -SEGV $$", 0, tare.AgentCrash, "SIGSEGV", ""},
+		"hangs":       {"echo begun; sleep " + sleep, 4 * time.Second, tare.WallLimit, "time", "begun"},
+		"ignores":     {"trap '' TERM INT HUP; echo deaf; while :; do sleep " + sleep + "; done", 4 * time.Second, tare.WallLimit, "time", "deaf"},
+		"says done":   {"trap 'echo done; exit 0' TERM INT; sleep " + sleep, 4 * time.Second, tare.WallLimit, "time", ""},
+		"double fork": {"(setsid sleep " + sleep + " &) ; (setsid sh -c 'while :; do echo x >>late; sleep 1; done' &) ; echo bye", 0, tare.EndTurn, "", "bye"},
+		"talks":       {"yes | head -c 20000; echo end", 0, tare.EndTurn, "", strings.Repeat("y\n", 8190) + "end"},
+		"no UTF-8":    {`printf 'caf\351'`, 0, tare.EndTurn, "", "caf\ufffd"},
+		"floods":      {"yes", 0, tare.AgentCrash, "limit on output", strings.Repeat("y\n", 8191) + "y"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, tare.Limits{}, "")
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			if tt.wall > 0 {
+				ctx, cancel = context.WithTimeout(t.Context(), tt.wall)
+			}
+			defer cancel()
+			end, err := command(t, tt.body+"\n").Play(ctx, brief, s.World)
+			if err != nil || end.Stop != tt.stop || !strings.Contains(end.Detail, tt.detail) || end.Detail == "" != (tt.detail == "") {
+				t.Fatalf("ended with %s, %q, %v", end.Stop, end.Detail, err)
+			}
+			if end.Final != tt.final {
+				t.Errorf("last message of %d bytes: %.200q", len(end.Final), end.Final)
+			}
+			checkFinal(t, end)
+			if n := sleepers(t, sleep); n > 0 {
+				t.Errorf("%d processes are left", n)
+			}
+			// Nobody writes any more: two looks, with a whole command between them, see the same.
+			before := s.final(t).Digest()
+			if _, err := command(t, "sleep 2\n").Play(t.Context(), brief, s.World); err != nil {
+				t.Fatal(err)
+			}
+			if s.final(t).Digest() != before {
+				t.Error("the workspace still changes")
+			}
+		})
+	}
+}
+
+func TestCommandRefused(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{plain: "chmod +x", dir: "not a file", filepath.Join(dir, "none"): "no such file"} {
+		if _, err := agent.Command("cmd:x", name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	long := tare.Brief{Text: strings.Repeat("x", 200<<10)}
+	if end, err := command(t, "").Play(t.Context(), long, newStage(t, tare.Limits{}, "").World); err == nil {
+		t.Errorf("a prompt that fits no argument: %+v", end)
+	}
+}
+
+func TestPrompt(t *testing.T) {
+	for _, tt := range []struct {
+		brief tare.Brief
+		want  string
+	}{
+		{tare.Brief{Title: "T", Text: "\nbody\n\n"}, "# T\n\nbody\n"},
+		{tare.Brief{Title: "T", Text: "# Own heading\nbody"}, "# Own heading\nbody\n"},
+		{tare.Brief{Text: "body"}, "body\n"},
+	} {
+		if got := agent.Prompt(tt.brief); got != tt.want {
+			t.Errorf("%+v: %q", tt.brief, got)
+		}
+	}
+}
