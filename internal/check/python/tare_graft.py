@@ -148,12 +148,19 @@ def carry_names(tree, origin, nodes, path, target):
         need |= names_in(more)
         carried += more
         grown = bool(more)
-    at = 0
-    for i, node in enumerate(tree.body):
-        docstring = i == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if docstring or isinstance(node, ast.ImportFrom) and node.module == "__future__":
+    for node in [n for n in origin.body if n in carried]:
+        tree.body.insert(place_for(node, tree.body), moved(copy.deepcopy(node), path, target))
+
+
+def place_for(node, body):
+    """Where in body a statement goes: as early as it can, after what it uses."""
+    at, used = 0, names_in([node])
+    for i, other in enumerate(body):
+        docstring = i == 0 and isinstance(other, ast.Expr) and isinstance(other.value, ast.Constant)
+        future = isinstance(other, ast.ImportFrom) and other.module == "__future__"
+        if docstring or future or binds(other) & used:
             at = i + 1
-    tree.body[at:at] = [moved(copy.deepcopy(n), path, target) for n in origin.body if n in carried]
+    return at
 
 
 def moved(node, path, target):
