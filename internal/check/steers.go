@@ -9,6 +9,8 @@ import (
 	"tare"
 )
 
+// stdlibList is the top-level names of the standard library of Python 3.11 and of newer ones, in lower case.
+//
 //go:embed stdlib.txt
 var stdlibList string
 
