@@ -3,6 +3,7 @@ package suite
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"tare"
 )
@@ -22,7 +23,18 @@ func FuzzTask(f *testing.F) {
 		tree := tree.Overlay(tare.Tree{
 			{Path: "cases.jsonl", Mode: 0o644, Data: cases}, {Path: "task.yaml", Mode: 0o644, Data: yaml}, {Path: "ticket.md", Mode: 0o644, Data: ticket},
 		})
-		task, err := loadTask("s", "t", "s/t", tree)
+		var task *tare.Task
+		var err error
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			task, err = loadTask("s", "t", "s/t", tree)
+		}()
+		select { // the fuzzer waits for ever for an input that takes for ever, and does not show it
+		case <-done:
+		case <-time.After(20 * time.Second):
+			t.Fatal("loading takes more than 20 s")
+		}
 		if (task == nil) == (err == nil) {
 			t.Fatalf("got %v and %v", task, err)
 		}

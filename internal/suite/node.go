@@ -121,10 +121,14 @@ func parseYAML(src []byte) (n *node, err error) {
 	return fromAST(file.Docs[0].Body, 0)
 }
 
-// checkText refuses what is no text, and nesting that could exhaust the stack of a recursive parser.
+// maxColons bounds the keys of a file: the YAML parser's time grows with the square of a mapping's keys.
+const maxColons = 10000
+
+// checkText refuses what is no text, and what could exhaust the stack or the patience of whoever parses it.
 func checkText(src []byte) error {
-	depth, line, col := 0, 1, 1
-	indicators := 0 // "- ", "? ", "! " and the like since the line began, each of which may nest
+	depth, line, col, colons := 0, 1, 1, 0
+	lead := true    // nothing but "- " and "? " since the line began
+	indicators := 0 // these, each of which may nest, and others later in the line
 	for i := 0; i < len(src); {
 		r, size := utf8.DecodeRune(src[i:])
 		switch {
@@ -136,16 +140,27 @@ func checkText(src []byte) error {
 			depth++
 		case (r == ']' || r == '}') && depth > 0:
 			depth--
-		case r < utf8.RuneSelf && strings.IndexByte("-?:!&", byte(r)) >= 0:
+		case r == '!' || r == '&':
 			indicators++
+		case (r == '-' || r == '?') && i+1 < len(src) && src[i+1] == ' ':
+			indicators++
+		case r == ':':
+			indicators++
+			colons++
 		}
-		if depth > maxDepth || indicators > 2000 {
+		if r != ' ' && r != '-' && r != '?' {
+			lead = false
+		}
+		if depth > maxDepth || lead && indicators > maxDepth || indicators > 20*maxDepth {
 			return bad(pos{line, col}, "values nest deeper than %d levels", maxDepth)
+		}
+		if colons > maxColons {
+			return bad(pos{line, col}, "the file has more than %d keys", maxColons)
 		}
 		i += size
 		col++
 		if r == '\n' {
-			line, col, indicators = line+1, 1, 0
+			line, col, indicators, lead = line+1, 1, 0, true
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -28,6 +29,11 @@ func TestRefusals(t *testing.T) {
 		"anchor":              {yaml("kind: ticket", "kind: &a ticket"), "task.yaml:2:7: anchors, aliases"},
 		"tag":                 {yaml("kind: ticket", "kind: !!str ticket"), "task.yaml:2:7: anchors, aliases"},
 		"deep":                {yaml("args: [[], 1]", "args: ["+strings.Repeat("[", 200)+strings.Repeat("]", 200)+"]"), "task.yaml:45:111: values nest deeper than 100 levels"},
+		"dashes":              {[]edit{{"task.yaml", "", strings.Repeat("- ", 101)}}, "task.yaml:1:201: values nest deeper than 100 levels"},
+		"anchors":             {[]edit{{"task.yaml", "", "a: " + strings.Repeat("&a ", 5000)}}, "values nest deeper than 100 levels"},
+		"many keys":           {[]edit{{"task.yaml", "", strings.Repeat("a: 1\n", 10001)}}, "task.yaml:10001:2: the file has more than 10000 keys"},
+		"many keys in one":    {[]edit{{"task.yaml", "", manyKeys(2001)}}, "task.yaml:2001:1: a mapping has more than 2000 keys"},
+		"large":               {[]edit{{"task.yaml", "", strings.Repeat("#", 512<<10+1)}}, "task.yaml: the file is larger than 512 KB"},
 		"unknown key":         {yaml("runner: pytest", "runner: pytest\ncolour: red"), `task.yaml:6:1: a task has no key "colour"; its keys are schema,`},
 		"unknown key inside":  {yaml("turns: 60", "turn: 60"), `task.yaml:7:21: limits has no key "turn"; its keys are wall, turns, check`},
 		"missing key":         {yaml("runner: pytest\n", ""), `task.yaml:1:1: a task lacks the key "runner"`},
@@ -176,6 +182,14 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
+}
+
+func manyKeys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "k%d: 1\n", i)
+	}
+	return b.String()
 }
 
 func TestLinks(t *testing.T) {

@@ -19,8 +19,8 @@ const (
 	hiddenDir  = "hidden"
 
 	taskSchema    = "tare.task/1"
-	maxTaskBytes  = 1 << 20 // of task.yaml
-	maxCasesBytes = 8 << 20 // of the random cases
+	maxTaskBytes  = 512 << 10 // of task.yaml
+	maxCasesBytes = 8 << 20   // of the random cases
 	maxCases      = 20000
 )
 

@@ -1,0 +1,36 @@
+// Package suites holds the built-in suites. Each is a folder beside this file and, made from it by go run ./suites/pack,
+// an archive of the same name: embedding the folders themselves would lose modes, links and modules. The form of a
+// folder is in docs/tasks.md; package suite reads the archives.
+package suites
+
+import (
+	"embed"
+	"io/fs"
+	"strings"
+)
+
+//go:embed *.zip
+var archives embed.FS
+
+// An Archive is one built-in suite.
+type Archive struct {
+	Name  string
+	Bytes []byte // a zip file
+}
+
+// Archives lists the built-in suites by name. The bytes are the caller's own.
+func Archives() []Archive {
+	var out []Archive
+	names, err := fs.Glob(archives, "*.zip")
+	for _, name := range names {
+		b, readErr := archives.ReadFile(name)
+		if readErr != nil {
+			err = readErr
+		}
+		out = append(out, Archive{strings.TrimSuffix(name, ".zip"), b})
+	}
+	if err != nil {
+		panic(err) // what is embedded can be read
+	}
+	return out
+}
