@@ -1,0 +1,261 @@
+// Package report shows what became of episodes: tables and single verdicts for a terminal, JUnit XML for CI, and one
+// self-contained HTML page. It reads what it is handed, and nothing else.
+//
+// Everything that an agent, a tool or a task had a hand in is untrusted here: it is bounded, made valid UTF-8, its control
+// characters and its direction overrides are shown as escapes, and then it is escaped once more for the format at hand.
+//
+// No number stands alone. Beside a reward stands what it could have been, given what is unknown; beside a total, how many
+// episodes it covers; and beside both, whether the grader was proven to tell right from wrong.
+package report
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"tare"
+)
+
+// A Result is a run, as far as it is shown.
+type Result struct {
+	Run        string   // its name
+	Rows       []Row    // one per planned episode, in the plan's order
+	ProofLines []string // what the proof consisted of, a sentence each; may be empty
+}
+
+// A Row is one planned episode and what became of it.
+type Row struct {
+	Episode    tare.Episode
+	Title      string          // of the task
+	HeldOut    bool            // the task's results must not guide development
+	Decoys     []string        // of the task, for the metrics
+	Verdict    tare.Verdict    // the zero Outcome means that the episode was not played
+	Trajectory tare.Trajectory // may be empty
+}
+
+// Options say how a terminal is written to.
+type Options struct {
+	Color bool
+	Width int // columns; below 60 is 100
+}
+
+func (o Options) width() int {
+	if o.Width < 60 {
+		return 100
+	}
+	return o.Width
+}
+
+func (r Row) played() bool { return r.Verdict.Outcome != "" }
+
+// took is how long the episode ran, 0 when that is not known.
+func (r Row) took() time.Duration {
+	if r.Trajectory.Started.IsZero() || r.Trajectory.Finished.Before(r.Trajectory.Started) {
+		return 0
+	}
+	return r.Trajectory.Finished.Sub(r.Trajectory.Started)
+}
+
+// task is the line of a matrix that r belongs in, agent the column.
+func (r Row) task() string {
+	return joined(r.Episode.Task, r.Episode.Level, r.Episode.Fault)
+}
+
+func (r Row) agent() string {
+	return joined(r.Episode.Agent, r.Episode.Policy)
+}
+
+func joined(parts ...string) string {
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	for i, p := range parts {
+		parts[i] = line(p, nameLimit)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// root is the gate that decided r's verdict.
+func (r Row) root() (tare.Gate, bool) {
+	if r.Verdict.RootGate == "" {
+		return tare.Gate{}, false
+	}
+	return r.Verdict.Gate(r.Verdict.RootGate)
+}
+
+// Counts add up episodes. Planned is the sum of Passed, Failed, Unverified and NotPlayed; Infrastructure is a part of
+// Unverified, and Unfinished overlaps with everything that was played.
+type Counts struct {
+	Planned, Passed, Failed, Unverified, NotPlayed int
+	Infrastructure, Unfinished                     int
+
+	Reward    *float64   // mean over what was graded; nil when nothing was
+	Bounds    [2]float64 // of the mean over all that was planned, given what is unknown
+	Score     *float64   // as Reward, over proven tasks only; nil when none of those was graded
+	ScoreFrom int        // episodes that Score covers
+}
+
+// Graded is the number of episodes with an answer.
+func (c Counts) Graded() int { return c.Passed + c.Failed }
+
+// Known reports whether every planned episode has its reward, so that the bounds say nothing new.
+func (c Counts) Known() bool { return c.Graded() == c.Planned && c.Planned > 0 }
+
+// Count adds rows up.
+func Count(rows []Row) Counts {
+	c := Counts{Planned: len(rows)}
+	var sum, score float64
+	for _, r := range rows {
+		v := r.Verdict
+		low, high := v.RewardBounds[0], v.RewardBounds[1]
+		switch v.Outcome {
+		case tare.Pass:
+			c.Passed++
+		case tare.Fail:
+			c.Failed++
+		case "":
+			c.NotPlayed++
+			low, high = 0, 1
+		default:
+			c.Unverified++
+			if v.Cause == tare.CauseInfrastructure {
+				c.Infrastructure++
+			}
+		}
+		if v.Unfinished {
+			c.Unfinished++
+		}
+		if v.Reward != nil && (v.Outcome == tare.Pass || v.Outcome == tare.Fail) {
+			low, high = *v.Reward, *v.Reward
+			sum += *v.Reward
+			if v.Proof.Status == tare.Proven {
+				score += *v.Reward
+				c.ScoreFrom++
+			}
+		}
+		c.Bounds[0] += low
+		c.Bounds[1] += high
+	}
+	if c.Planned > 0 {
+		c.Bounds[0] /= float64(c.Planned)
+		c.Bounds[1] /= float64(c.Planned)
+	}
+	if n := c.Graded(); n > 0 {
+		sum /= float64(n)
+		c.Reward = &sum
+	}
+	if c.ScoreFrom > 0 {
+		score /= float64(c.ScoreFrom)
+		c.Score = &score
+	}
+	return c
+}
+
+// A grid is rows sorted into a matrix of tasks by agents, both in the order in which they first occur.
+type grid struct {
+	tasks, agents []string
+	cells         map[[2]string][]int // indices into rows
+	rows          []Row
+}
+
+func newGrid(rows []Row) grid {
+	g := grid{cells: map[[2]string][]int{}, rows: rows}
+	for i, r := range rows {
+		t, a := r.task(), r.agent()
+		if !slices.Contains(g.tasks, t) {
+			g.tasks = append(g.tasks, t)
+		}
+		if !slices.Contains(g.agents, a) {
+			g.agents = append(g.agents, a)
+		}
+		g.cells[[2]string{t, a}] = append(g.cells[[2]string{t, a}], i)
+	}
+	return g
+}
+
+// of lists the rows for which keep holds.
+func (g grid) of(keep func(Row) bool) []Row {
+	var out []Row
+	for _, r := range g.rows {
+		if keep(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (g grid) ofAgent(a string) []Row { return g.of(func(r Row) bool { return r.agent() == a }) }
+func (g grid) ofTask(t string) []Row  { return g.of(func(r Row) bool { return r.task() == t }) }
+
+func (g grid) cell(task, agent string) []Row {
+	var out []Row
+	for _, i := range g.cells[[2]string{task, agent}] {
+		out = append(out, g.rows[i])
+	}
+	return out
+}
+
+// proofRank orders the states of a proof from best to worst.
+var proofRank = [...]tare.ProofStatus{tare.Proven, tare.Partly, tare.Stale, tare.Unproven}
+
+// weakest is the worst proof behind rows; rows that were not played have none to show and do not count.
+func weakest(rows []Row) tare.Proof {
+	worst, at := tare.Proof{Status: tare.Unproven}, -1
+	for _, r := range rows {
+		if !r.played() {
+			continue
+		}
+		i := slices.Index(proofRank[:], r.Verdict.Proof.Status)
+		if i < 0 {
+			i = len(proofRank) - 1 // no answer is no proof
+		}
+		if i > at {
+			worst, at = r.Verdict.Proof, i
+			worst.Status = proofRank[i]
+		}
+	}
+	return worst
+}
+
+// provenTasks counts the tasks of g whose proof is current, and those that were played at all.
+func (g grid) provenTasks() (proven, played int) {
+	for _, t := range g.tasks {
+		rows := g.ofTask(t)
+		if !slices.ContainsFunc(rows, Row.played) {
+			continue
+		}
+		played++
+		if weakest(rows).Status == tare.Proven {
+			proven++
+		}
+	}
+	return proven, played
+}
+
+// mark is the sign of an outcome, which tells outcomes apart where colour does not.
+func mark(o tare.Outcome) string {
+	switch o {
+	case tare.Pass:
+		return "✓"
+	case tare.Fail:
+		return "✗"
+	case tare.Unverified:
+		return "?"
+	case tare.Blocked:
+		return "–"
+	case tare.NotApplicable:
+		return "·"
+	case "":
+		return "○"
+	default:
+		return "!"
+	}
+}
+
+// worstOutcome sums up the episodes of one cell: FAIL over UNVERIFIED over not played over PASS.
+func worstOutcome(rows []Row) tare.Outcome {
+	for _, o := range []tare.Outcome{tare.Fail, tare.Unverified, ""} {
+		if slices.ContainsFunc(rows, func(r Row) bool { return r.Verdict.Outcome == o }) {
+			return o
+		}
+	}
+	return tare.Pass
+}

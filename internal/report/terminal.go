@@ -1,0 +1,542 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"tare"
+	"tare/internal/trajectory"
+)
+
+// A style is the number of an ANSI attribute.
+type style string
+
+const (
+	plain  style = ""
+	bold   style = "1"
+	faint  style = "2"
+	red    style = "31"
+	green  style = "32"
+	yellow style = "33"
+)
+
+// paint puts s in a style, if colour was asked for.
+func (o Options) paint(s string, st style) string {
+	if !o.Color || st == plain || s == "" {
+		return s
+	}
+	return "\x1b[" + string(st) + "m" + s + "\x1b[0m"
+}
+
+func outcomeStyle(o tare.Outcome) style {
+	switch o {
+	case tare.Pass:
+		return green
+	case tare.Fail:
+		return red
+	case tare.Unverified:
+		return yellow
+	default:
+		return faint
+	}
+}
+
+// Widths of the matrix's columns.
+const (
+	taskColumns  = 34 // of the first column, where agents leave no more
+	proofColumns = 8
+	agentColumns = 12 // at least
+	agentMost    = 24
+)
+
+// scoreOfProven labels the mean reward over the tasks whose grader is proven, where that is not all of them.
+const scoreOfProven = "score, proven tasks"
+
+// Matrix writes a table of tasks by agents: in each cell the outcome's mark and the reward, and where there are several
+// trials their mean, and how many passed. Agents that do not fit beside each other go into a second table below the first.
+// Under it stand the counts, and how far the grader behind the numbers is proven.
+func Matrix(w io.Writer, rows []Row, o Options) error {
+	var b strings.Builder
+	g := newGrid(rows)
+	if len(rows) == 0 {
+		b.WriteString("nothing was planned\n")
+	}
+	width := agentColumns
+	for _, a := range g.agents {
+		width = min(agentMost, max(width, columns(a)))
+		for _, t := range g.tasks {
+			width = max(width, columns(cellText(g.cell(t, a))))
+		}
+	}
+	first := len(scoreOfProven)
+	room := func(agents int) int { return o.width() - 2 - proofColumns - agents*(width+2) }
+	most := max(min(taskColumns, room(1)), room(len(g.agents)))
+	for _, t := range g.tasks {
+		first = max(first, min(most, columns(t)+len(heldOut(g.ofTask(t)))))
+	}
+	fit := max(1, (room(0)-first)/(width+2))
+	for agents := range slices.Chunk(g.agents, fit) {
+		g.writeTable(&b, agents, first, width, o)
+		b.WriteByte('\n')
+	}
+	if len(rows) > 0 {
+		g.writeFooter(&b, o)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// A field is one cell of a line of a table.
+type field struct {
+	text  string
+	width int // columns; of the last field of a line, only the text counts
+	style style
+}
+
+// writeFields writes one line of a table. Padding is not painted, so that colours do not change what is where.
+func writeFields(b *strings.Builder, o Options, fields []field) {
+	var l strings.Builder
+	for i, f := range fields {
+		if i > 0 {
+			l.WriteString("  ")
+		}
+		l.WriteString(o.paint(f.text, f.style) + strings.Repeat(" ", max(0, f.width-columns(f.text))))
+	}
+	b.WriteString(strings.TrimRight(l.String(), " ") + "\n")
+}
+
+// writeTable writes the part of the matrix that shows agents.
+func (g grid) writeTable(b *strings.Builder, agents []string, first, width int, o Options) {
+	put := func(label string, st style, proof string, cell func(agent string) field) {
+		fields := []field{{label, first, st}, {proof, proofColumns, faint}}
+		for _, a := range agents {
+			f := cell(a)
+			f.width = width
+			fields = append(fields, f)
+		}
+		writeFields(b, o, fields)
+	}
+	put("", plain, "proof", func(a string) field { return field{text: clip(a, width), style: bold} })
+	for _, t := range g.tasks {
+		rows := g.ofTask(t)
+		held := heldOut(rows)
+		put(clip(t, first-len(held))+held, plain, proofWord(rows), func(a string) field {
+			cell := g.cell(t, a)
+			return field{text: cellText(cell), style: outcomeStyle(worstOutcome(cell))}
+		})
+	}
+	counts := map[string]Counts{}
+	known := true
+	for _, a := range agents {
+		counts[a] = Count(g.ofAgent(a))
+		known = known && counts[a].Known()
+	}
+	total := func(label string, show func(c Counts) string) {
+		put(label, faint, "", func(a string) field { return field{text: "  " + show(counts[a])} })
+	}
+	total("passed of graded", func(c Counts) string { return fmt.Sprintf("%d of %d", c.Passed, c.Graded()) })
+	proven, played := g.provenTasks()
+	if proven == played && played > 0 {
+		total("score", func(c Counts) string { return number(c.Score) })
+	} else {
+		total("mean reward", func(c Counts) string { return number(c.Reward) })
+	}
+	if !known {
+		total("could be", func(c Counts) string { return bounds(c.Bounds) })
+	}
+	if proven < played {
+		total(scoreOfProven, func(c Counts) string { return number(c.Score) })
+	}
+}
+
+// proofWord is the state of the proof behind rows, of which none may have been played.
+func proofWord(rows []Row) string {
+	if !slices.ContainsFunc(rows, Row.played) {
+		return "–"
+	}
+	return string(weakest(rows).Status)
+}
+
+// writeFooter says what the table's numbers cover and what its marks mean.
+func (g grid) writeFooter(b *strings.Builder, o Options) {
+	text := []string{countLine(Count(g.rows)), g.proofLine()}
+	legend := []string{}
+	for _, o := range []tare.Outcome{tare.Pass, tare.Fail, tare.Unverified, ""} {
+		if slices.ContainsFunc(g.rows, func(r Row) bool { return r.Verdict.Outcome == o }) {
+			legend = append(legend, mark(o)+" "+outcomeName(o))
+		}
+	}
+	if slices.ContainsFunc(g.rows, func(r Row) bool { return r.Verdict.Unfinished }) {
+		legend = append(legend, "… unfinished")
+	}
+	text = append(text, strings.Join(legend, " · "))
+	for _, t := range text {
+		for _, l := range wrap(t, o.width()) {
+			b.WriteString(o.paint(l, faint) + "\n")
+		}
+	}
+}
+
+// outcomeName is o in words.
+func outcomeName(o tare.Outcome) string {
+	if o == "" {
+		return "not played"
+	}
+	return line(string(o), nameLimit)
+}
+
+// countLine says how many episodes stand behind a total.
+func countLine(c Counts) string {
+	s := fmt.Sprintf("%d planned: %d passed, %d failed, %d unverified", c.Planned, c.Passed, c.Failed, c.Unverified)
+	if c.Infrastructure > 0 {
+		s += fmt.Sprintf(" (%d infrastructure)", c.Infrastructure)
+	}
+	return s + fmt.Sprintf(", %d not played; %d unfinished", c.NotPlayed, c.Unfinished)
+}
+
+// proofLine says how much of g rests on a current proof.
+func (g grid) proofLine() string {
+	proven, played := g.provenTasks()
+	switch {
+	case played == 0:
+		return "proof: nothing was played"
+	case proven == played && proven == 1:
+		return "proof: the grader of this task is proven"
+	case proven == played:
+		return fmt.Sprintf("proof: the graders of all %d tasks are proven", proven)
+	case proven == 0:
+		return "proof: none of these graders is proven, so there is no score; 'tare prove' makes one"
+	default:
+		return fmt.Sprintf("proof: %d of %d tasks proven; a score counts these only, and 'tare prove' makes more", proven, played)
+	}
+}
+
+// heldOut is the note behind the name of a held-out task.
+func heldOut(rows []Row) string {
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.HeldOut }) {
+		return " (held-out)"
+	}
+	return ""
+}
+
+// cellText is the content of one cell of the matrix.
+func cellText(rows []Row) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	c := Count(rows)
+	s := mark(worstOutcome(rows)) + " "
+	switch {
+	case c.NotPlayed == c.Planned:
+		s += "–"
+	case c.Graded() > 0:
+		s += number(c.Reward)
+	default:
+		s += bounds(c.Bounds)
+	}
+	if c.Planned > 1 {
+		s += fmt.Sprintf(" %d/%d", c.Passed, c.Planned)
+	}
+	if c.Unfinished > 0 {
+		s += "…"
+	}
+	return s
+}
+
+// number shows a reward; nil is no reward, which is not 0.
+func number(f *float64) string {
+	if f == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f", *f)
+}
+
+func bounds(b [2]float64) string {
+	if b[0] == b[1] {
+		return fmt.Sprintf("%.2f", b[0])
+	}
+	return fmt.Sprintf("%.2f–%.2f", b[0], b[1])
+}
+
+// VerdictText explains the verdict of one row: what decided it first, then every gate with its reason, then the proof.
+func VerdictText(w io.Writer, r Row, o Options) error {
+	var b strings.Builder
+	v := r.Verdict
+	text := func(indent int, st style, s string) {
+		for _, l := range wrap(s, o.width()-indent) {
+			b.WriteString(strings.Repeat(" ", indent) + o.paint(l, st) + "\n")
+		}
+	}
+	name := r.task() + heldOut([]Row{r})
+	if a := r.agent(); a != "" {
+		name += " · " + a
+	}
+	if r.Episode.Trial > 1 {
+		name += fmt.Sprintf(" · trial %d", r.Episode.Trial)
+	}
+	text(0, bold, name)
+	if r.Title != "" {
+		text(0, faint, line(r.Title, nameLimit))
+	}
+	b.WriteByte('\n')
+	text(0, outcomeStyle(v.Outcome), headline(v))
+	if !r.played() {
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	if g, ok := r.root(); ok {
+		text(2, plain, line(g.Reason, reasonLimit))
+	}
+	b.WriteByte('\n')
+	writeGates(&b, r, o)
+	if len(v.Gates) > 0 {
+		b.WriteByte('\n')
+	}
+	for _, u := range bounded(v.Unresolved) {
+		text(0, plain, "unresolved: "+u)
+	}
+	text(0, faint, verdictLine(v))
+	text(0, faint, proofOf(v.Proof))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// headline is the outcome, the reward and what decided it.
+func headline(v tare.Verdict) string {
+	s := mark(v.Outcome) + " " + outcomeName(v.Outcome)
+	switch {
+	case v.Outcome == "":
+		return s
+	case v.Reward != nil:
+		s += ", reward " + number(v.Reward)
+	default:
+		s += ", reward unknown, " + bounds(v.RewardBounds) + " possible"
+	}
+	if v.RootGate != "" {
+		s += ", decided by " + line(v.RootGate, nameLimit)
+	}
+	if v.Cause != "" && string(v.Cause) != v.RootGate {
+		s += " (cause: " + line(string(v.Cause), nameLimit) + ")"
+	}
+	return s
+}
+
+func writeGates(b *strings.Builder, r Row, o Options) {
+	width := 0
+	for _, g := range r.Verdict.Gates {
+		width = max(width, min(20, columns(line(g.Name, nameLimit))))
+	}
+	for _, g := range r.Verdict.Gates {
+		st, sign := outcomeStyle(g.Outcome), "  "
+		nameStyle, text := plain, gateText(g)
+		if g.Name == r.Verdict.RootGate {
+			sign, nameStyle, text = "▸ ", bold, "this decided; the reason is above"
+		}
+		name := clip(line(g.Name, nameLimit), width)
+		prefix := sign + o.paint(mark(g.Outcome), st) + " " + o.paint(name, nameStyle) + strings.Repeat(" ", max(0, width-columns(name))) + "  "
+		indent := width + 6
+		for i, l := range wrap(text, o.width()-indent) {
+			if i > 0 {
+				prefix = strings.Repeat(" ", indent)
+			}
+			b.WriteString(strings.TrimRight(prefix+l, " ") + "\n")
+		}
+	}
+}
+
+// gateText is what stands beside a gate's name.
+func gateText(g tare.Gate) string {
+	s := line(g.Reason, reasonLimit)
+	if g.Outcome == tare.Blocked && g.BlockedBy != "" {
+		s = strings.TrimSpace("blocked by " + line(g.BlockedBy, nameLimit) + "; " + s)
+		s = strings.TrimSuffix(s, ";")
+	}
+	if g.Need != tare.Required && g.Need != "" {
+		s = "(" + line(string(g.Need), nameLimit) + ") " + s
+	}
+	return s
+}
+
+// verdictLine gives the circumstances of a verdict.
+func verdictLine(v tare.Verdict) string {
+	parts := []string{}
+	if v.Stop != "" {
+		parts = append(parts, "stopped by "+line(string(v.Stop), nameLimit))
+	}
+	if v.Unfinished {
+		parts = append(parts, "unfinished: graded on what was there")
+	}
+	if v.Isolation != "" {
+		parts = append(parts, "isolation "+line(v.Isolation, nameLimit))
+	}
+	if v.Record != "" {
+		parts = append(parts, "record "+short(v.Record))
+	}
+	if v.Supersedes != "" {
+		parts = append(parts, "corrects "+short(v.Supersedes))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// proofOf is the proof line of a verdict.
+func proofOf(p tare.Proof) string {
+	var s string
+	switch p.Status {
+	case tare.Proven:
+		s = "proof: proven"
+	case tare.Partly:
+		s = "proof: partly; some of the task's controls are not shown to come out right"
+	case tare.Stale:
+		s = "proof: stale; task or grader changed since, 'tare prove' makes it anew"
+	default:
+		s = "proof: none; nothing shows that this grader can tell right from wrong"
+	}
+	if p.Certificate != "" {
+		s += " · certificate " + short(p.Certificate)
+	}
+	if p.Ceiling != nil {
+		s += " · ceiling " + number(p.Ceiling)
+	}
+	return s
+}
+
+// short abbreviates a digest, for people.
+func short(d tare.Digest) string {
+	s := strings.TrimPrefix(string(d), "sha256:")
+	if len(s) > 12 {
+		s = s[:12]
+	}
+	return line(s, nameLimit)
+}
+
+// bounded shows at most 20 of items.
+func bounded(items []string) []string {
+	var out []string
+	for i, s := range items {
+		if i == 20 {
+			return append(out, fmt.Sprintf("and %d more", len(items)-i))
+		}
+		out = append(out, line(s, reasonLimit))
+	}
+	return out
+}
+
+// Metrics writes a table of how agents went about their work, task by task, one line per episode that was played.
+func Metrics(w io.Writer, rows []Row, o Options) error {
+	first := o.width()
+	heads, shown := "", 0
+	for _, c := range metricColumns {
+		if first-c.width < nameColumns {
+			break
+		}
+		first -= c.width
+		heads += pad(c.head, -c.width)
+		shown++
+	}
+	var b strings.Builder
+	g := newGrid(rows)
+	for i, t := range g.tasks {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		held := heldOut(g.ofTask(t))
+		b.WriteString(o.paint(clip(t, o.width()-len(held))+held, bold) + "\n")
+		b.WriteString(o.paint(pad("", first)+heads, faint) + "\n")
+		for _, r := range g.ofTask(t) {
+			if r.played() {
+				b.WriteString(metricsLine(r, first, shown) + "\n")
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// nameColumns is what the metrics table leaves for the agent's name, at least.
+const nameColumns = 20
+
+// metricColumns are the columns of the metrics table; a narrow terminal shows the first ones.
+var metricColumns = [...]struct {
+	head  string
+	width int
+	show  func(m trajectory.Metrics, r Row) string
+}{
+	{"calls", 7, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(m.Calls) }},
+	{"read", 6, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(len(m.FilesRead)) }},
+	{"wrote", 7, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(len(m.FilesWritten)) }},
+	{"failed", 8, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(m.Failures) }},
+	{"retried", 9, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(m.Retries) }},
+	{"recovered", 11, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(m.Recoveries) }},
+	{"decoys", 8, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(len(m.Decoys)) }},
+	{"tools s", 9, func(m trajectory.Metrics, _ Row) string { return fmt.Sprintf("%.1f", m.ToolSeconds) }},
+	{"took s", 8, func(_ trajectory.Metrics, r Row) string { return fmt.Sprintf("%.1f", r.took().Seconds()) }},
+}
+
+// metricsLine is the line of the metrics table for r: its name in the given number of columns, and so many numbers.
+func metricsLine(r Row, first, shown int) string {
+	name := r.agent()
+	if r.Episode.Trial > 1 {
+		name += fmt.Sprintf(" · trial %d", r.Episode.Trial)
+	}
+	m := trajectory.Measure(r.Trajectory, r.Decoys)
+	l := pad("  "+clip(name, first-2), first)
+	for _, c := range metricColumns[:shown] {
+		l += pad(c.show(m, r), -c.width)
+	}
+	return l
+}
+
+// MetricsText writes the metrics of one row in full: the calls by tool, and the files by name.
+func MetricsText(w io.Writer, r Row, o Options) error {
+	var b strings.Builder
+	for _, p := range metricPairs(trajectory.Measure(r.Trajectory, r.Decoys), r) {
+		for i, l := range wrap(p.Value, o.width()-12) {
+			label := p.Label
+			if i > 0 {
+				label = ""
+			}
+			b.WriteString(o.paint(pad(label, 12), faint) + l + "\n")
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// A pair is a label and a value.
+type pair struct{ Label, Value string }
+
+// metricPairs are metrics for people.
+func metricPairs(m trajectory.Metrics, r Row) []pair {
+	calls := fmt.Sprint(m.Calls)
+	if len(m.ByTool) > 0 {
+		var by []string
+		for _, tool := range slices.Sorted(maps.Keys(m.ByTool)) {
+			by = append(by, fmt.Sprintf("%s %d", line(tool, nameLimit), m.ByTool[tool]))
+		}
+		calls += ": " + strings.Join(bounded(by), ", ")
+	}
+	files := func(names []string) string {
+		if len(names) == 0 {
+			return "none"
+		}
+		return strings.Join(bounded(names), ", ")
+	}
+	pairs := []pair{
+		{"calls", calls},
+		{"read", files(m.FilesRead)},
+		{"wrote", files(m.FilesWritten)},
+		{"failures", fmt.Sprintf("%d, retried %d, recovered %d", m.Failures, m.Retries, m.Recoveries)},
+		{"decoys", files(m.Decoys)},
+		{"tool time", fmt.Sprintf("%.2f s", m.ToolSeconds)},
+	}
+	if m.Faults > 0 {
+		pairs = append(pairs, pair{"faults", fmt.Sprintf("%d injected", m.Faults)})
+	}
+	if took := r.took(); took > 0 {
+		pairs = append(pairs, pair{"took", fmt.Sprintf("%.2f s", took.Seconds())})
+	}
+	return pairs
+}
