@@ -408,7 +408,11 @@ func (b *bwrap) homeArgs() []string {
 
 // payload is what pid 1 runs: the script that sets limits, with the bridge before the command when ports are forwarded.
 func (b *bwrap) payload(r *run) []string {
-	limits := limitScript(r.limits, b.processes, r.limits.Processes+slack)
+	processes := r.limits.Processes + slack
+	if b.kind == IsolationBwrapRoot || !countsPerNamespace() {
+		processes += tasksOf(b.uid) // the count is of the uid on the whole machine
+	}
+	limits := limitScript(r.limits, b.processes, processes)
 	var a []string
 	if b.kind == IsolationBwrapRoot {
 		a = append(a, b.setpriv, "--reuid", strconv.Itoa(b.uid), "--regid", strconv.Itoa(b.gid), "--clear-groups",
@@ -423,6 +427,19 @@ func (b *bwrap) payload(r *run) []string {
 		a = append(a, "--")
 	}
 	return append(a, r.cmd.Argv...)
+}
+
+// countsPerNamespace reports whether RLIMIT_NPROC counts within a user namespace, as it does from Linux 5.14.
+func countsPerNamespace() bool {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return false
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &major, &minor); err != nil {
+		return false
+	}
+	return major > 5 || major == 5 && minor >= 14
 }
 
 // A bwrapTree is a pid namespace: it is dead when its first process is.

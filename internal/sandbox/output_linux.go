@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -70,6 +71,8 @@ func (o *output) drain() {
 			}
 		}
 		if err != nil {
+			// a broken-off end may have lost something, and must not pass for the whole
+			o.bytes.Truncated = o.bytes.Truncated || errors.Is(err, os.ErrDeadlineExceeded)
 			return
 		}
 	}

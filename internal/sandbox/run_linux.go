@@ -18,7 +18,7 @@ import (
 const (
 	setupTime = 20 * time.Second // for a sandbox to be made ready, on a busy machine
 	killTime  = 10 * time.Second // for a killed tree to be gone
-	drainTime = 2 * time.Second  // for readers to see the end of a pipe once nobody can write to it any more
+	drainTime = 10 * time.Second // for readers to see the end of a pipe once nobody can write to it any more
 )
 
 // sampling says how often a running tree is looked at.
@@ -174,7 +174,7 @@ func (r *run) supervise(ctx context.Context, c *exec.Cmd, t tree) (Result, error
 	if goneErr != nil {
 		return res, fmt.Errorf("ending process tree: %w", goneErr)
 	}
-	if waitErr != nil && c.ProcessState == nil {
+	if errors.Is(waitErr, errStuck) { // so the process state is not there to be read
 		return res, fmt.Errorf("waiting for sandbox: %w", waitErr)
 	}
 	if readyErr != nil && ctx.Err() != nil {

@@ -117,6 +117,24 @@ func TestWithoutCgroups(t *testing.T) {
 	}
 }
 
+// TestSecondBest forces the ways that are for other machines, on one that would allow new user namespaces: there only the
+// seccomp filter refuses them.
+func TestSecondBest(t *testing.T) {
+	kinds := []string{sandbox.IsolationBwrapSeccomp}
+	if os.Geteuid() == 0 {
+		kinds = append(kinds, sandbox.IsolationBwrapRoot)
+	}
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			sandboxtest.Run(t, func(t *testing.T) sandbox.Sandbox {
+				sb := open("bwrap")(t)
+				sandbox.ForceKind(sb, kind)
+				return sb
+			}, sandboxtest.Caps{Isolation: kind, Isolated: true, Forwards: true})
+		})
+	}
+}
+
 // again runs tests of this binary as another caller.
 func again(t *testing.T, caller, tests string, attr *syscall.SysProcAttr) {
 	t.Helper()

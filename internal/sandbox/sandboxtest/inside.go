@@ -158,6 +158,14 @@ func (s *suite) mounts(t *testing.T) {
 			t.Errorf("stdout %q, stderr %q", res.Stdout.Data, res.Stderr.Data)
 		}
 	})
+	t.Run("a single file", func(t *testing.T) {
+		dir := s.dir(t)
+		s.give(t, filepath.Join(dir, "f"), "one file")
+		res := s.run(t, sandbox.Cmd{Argv: sh(`cat /probe/f; ls /probe`), Mounts: []sandbox.Mount{{Host: filepath.Join(dir, "f"), Guest: "/probe/f"}}})
+		if s.caps.Isolated && string(res.Stdout.Data) != "one filef\n" {
+			t.Errorf("stdout %q, stderr %q", res.Stdout.Data, res.Stderr.Data)
+		}
+	})
 	t.Run("toolchain", func(t *testing.T) {
 		tc, err := sandbox.FindToolchain("go")
 		if err != nil {

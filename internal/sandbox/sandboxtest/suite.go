@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -188,6 +189,12 @@ func (s *suite) basics(t *testing.T) {
 		}
 	})
 	t.Run("no other descriptors", func(t *testing.T) {
+		// as when a shell starts this program with a file open: a descriptor that does not close on exec
+		leak, err := syscall.Dup(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer syscall.Close(leak)
 		res := s.run(t, sandbox.Cmd{Argv: python(`import os
 fds = []
 for fd in range(256):
