@@ -8,13 +8,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"tare"
 )
 
 // Pack makes the archive of the suite in the folder dir: a zip file with one entry for each file of each task, sorted,
-// undated, with its mode; of a symbolic link the content is the target. Equal folders give equal bytes, whatever
+// undated, with its mode; of a symbolic link the content is the target. Before each task stands the parsed form of its
+// task.yaml, named NAME.parsed. Equal folders give equal bytes, whatever
 // their owners, dates and umask, as long as the compressor of Go's standard library stays the same. It packs only
 // what LoadSuite accepts.
 func Pack(dir string) ([]byte, error) {
@@ -31,22 +34,41 @@ func Pack(dir string) ([]byte, error) {
 		return flate.NewWriter(out, flate.BestCompression)
 	})
 	for _, t := range trees {
+		text, _ := t.tree.Lookup(taskFile)
+		root, err := parseYAML(text.Data)
+		if err != nil {
+			return nil, fmt.Errorf("parsing %s of %s: %w", taskFile, t.name, err)
+		}
+		files := []tare.File{{Path: t.name + parsedSuffix, Mode: 0o644, Data: encodeParsed(text.Data, root)}}
 		for _, f := range t.tree {
-			h := &zip.FileHeader{Name: t.name + "/" + f.Path, Method: zip.Deflate}
-			h.SetMode(f.Mode)
-			entry, err := w.CreateHeader(h)
-			if err != nil {
-				return nil, fmt.Errorf("packing %s: %w", h.Name, err)
-			}
-			if _, err := entry.Write(f.Data); err != nil {
-				return nil, fmt.Errorf("packing %s: %w", h.Name, err)
-			}
+			files = append(files, tare.File{Path: t.name + "/" + f.Path, Mode: f.Mode, Data: f.Data})
+		}
+		if err := addFiles(w, files); err != nil {
+			return nil, err
 		}
 	}
 	if err := w.Close(); err != nil {
 		return nil, fmt.Errorf("packing %s: %w", dir, err)
 	}
 	return buf.Bytes(), nil
+}
+
+// parsedSuffix ends the name of an entry that holds a parsed form.
+const parsedSuffix = ".parsed"
+
+func addFiles(w *zip.Writer, files []tare.File) error {
+	for _, f := range files {
+		h := &zip.FileHeader{Name: f.Path, Method: zip.Deflate}
+		h.SetMode(f.Mode)
+		entry, err := w.CreateHeader(h)
+		if err != nil {
+			return fmt.Errorf("packing %s: %w", f.Path, err)
+		}
+		if _, err := entry.Write(f.Data); err != nil {
+			return fmt.Errorf("packing %s: %w", f.Path, err)
+		}
+	}
+	return nil
 }
 
 // SameContent reports whether two archives hold the same files, modes and links, however they are compressed.
@@ -57,7 +79,7 @@ func SameContent(a, b []byte) bool {
 		return false
 	}
 	for i := range x {
-		if x[i].name != y[i].name || x[i].tree.Digest() != y[i].tree.Digest() {
+		if x[i].name != y[i].name || x[i].parsed != y[i].parsed || x[i].tree.Digest() != y[i].tree.Digest() {
 			return false
 		}
 	}
@@ -72,43 +94,64 @@ func unpack(b []byte) ([]namedTree, error) {
 	}
 	left := newBudget()
 	files := map[string][]tare.File{}
+	parsed := map[string]string{}
 	for _, f := range r.File {
-		task, name, ok := strings.Cut(f.Name, "/")
-		if !ok || task == "" || name == "" {
-			return nil, fmt.Errorf("entry %s lies in no task's folder", clip(f.Name))
-		}
-		if f.UncompressedSize64 > MaxBytes {
-			return nil, errTooLarge
-		}
-		if err := left.take(int64(f.UncompressedSize64)); err != nil {
+		file, err := unpackFile(f, left)
+		if err != nil {
 			return nil, err
 		}
-		mode := f.Mode()
-		switch mode.Type() {
-		case 0:
-			mode = fileMode(mode)
-		case fs.ModeSymlink:
-			mode = linkMode
+		task, name, ok := strings.Cut(f.Name, "/")
+		form, isForm := strings.CutSuffix(f.Name, parsedSuffix)
+		switch {
+		case ok && task != "" && name != "":
+			file.Path = name
+			files[task] = append(files[task], file)
+		case !ok && isForm:
+			parsed[form] = string(file.Data)
 		default:
-			return nil, fmt.Errorf("entry %s is neither a file nor a symbolic link", clip(f.Name))
+			return nil, fmt.Errorf("entry %s lies in no task's folder", clip(f.Name))
 		}
-		data, err := readEntry(f)
-		if err != nil {
-			return nil, fmt.Errorf("reading entry %s: %w", clip(f.Name), err)
-		}
-		files[task] = append(files[task], tare.File{Path: name, Mode: mode, Data: data})
 	}
 	if len(files) == 0 {
 		return nil, errors.New("the archive is empty")
 	}
-	return sortedTrees(files)
+	var trees []namedTree
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		tree, err := tare.NewTree(files[name])
+		if err != nil {
+			return nil, err
+		}
+		trees = append(trees, namedTree{name, tree, parsed[name]})
+	}
+	return trees, nil
 }
 
-func readEntry(f *zip.File) ([]byte, error) {
+// unpackFile reads one entry; its Path is not set.
+func unpackFile(f *zip.File, left *budget) (tare.File, error) {
+	if f.UncompressedSize64 > MaxBytes {
+		return tare.File{}, errTooLarge
+	}
+	size := int64(f.UncompressedSize64)
+	if err := left.take(size); err != nil {
+		return tare.File{}, err
+	}
+	mode := f.Mode()
+	switch mode.Type() {
+	case 0:
+		mode = fileMode(mode)
+	case fs.ModeSymlink:
+		mode = linkMode
+	default:
+		return tare.File{}, fmt.Errorf("entry %s is neither a file nor a symbolic link", clip(f.Name))
+	}
 	r, err := f.Open()
 	if err != nil {
-		return nil, err
+		return tare.File{}, fmt.Errorf("reading entry %s: %w", clip(f.Name), err)
 	}
 	defer r.Close()
-	return readSized(r, int64(f.UncompressedSize64))
+	data, err := readSized(r, size)
+	if err != nil {
+		return tare.File{}, fmt.Errorf("reading entry %s: %w", clip(f.Name), err)
+	}
+	return tare.File{Mode: mode, Data: data}, nil
 }

@@ -265,7 +265,7 @@ func TestSecrets(t *testing.T) {
 	tree := queue(t)
 	y, _ := tree.Lookup("task.yaml")
 	y.Data = []byte(strings.Replace(string(y.Data), "want: [null]", `want: {$anyof: [["a very particular answer", [[12345678901234567890]], "The worker pops when", short], {$dict: [[{$bytes: "c2VjcmV0IGJ5dGVzIQ=="}, 1]]}]}`, 1))
-	task, err := loadTask("s", "t", "s/t", set(t, tree, y))
+	task, err := load("s/t", set(t, tree, y))
 	if err != nil {
 		t.Fatal(err)
 	}

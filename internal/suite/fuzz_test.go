@@ -28,7 +28,7 @@ func FuzzTask(f *testing.F) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			task, err = loadTask("s", "t", "s/t", tree)
+			task, err = load("s/t", tree)
 		}()
 		select { // the fuzzer waits for ever for an input that takes for ever, and does not show it
 		case <-done:

@@ -169,7 +169,7 @@ func TestRefusals(t *testing.T) {
 				}
 				tree = set(t, tree, f)
 			}
-			task, err := loadTask("s", "t", "s/t", tree)
+			task, err := load("s/t", tree)
 			if task != nil {
 				t.Error("a task came back")
 			}
@@ -211,7 +211,7 @@ func TestLinks(t *testing.T) {
 		"adversaries may":      {"controls/links-out/src/l", "/proc/self/environ", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := loadTask("s", "t", "s/t", set(t, queue(t), tare.File{Path: tt.path, Mode: linkMode, Data: []byte(tt.target)}))
+			_, err := load("s/t", set(t, queue(t), tare.File{Path: tt.path, Mode: linkMode, Data: []byte(tt.target)}))
 			want := tt.path + ": the symbolic link leads out of"
 			if got := problems(err); tt.refused != strings.Contains(got, want) || !tt.refused && err != nil {
 				t.Errorf("got %q", got)
@@ -225,7 +225,7 @@ func TestErrorShowsThePlace(t *testing.T) {
 	tree := queue(t)
 	f, _ := tree.Lookup("task.yaml")
 	f.Data = []byte(strings.Replace(string(f.Data), "runner: pytest", "runner: nose # \u202e\u009b\tx", 1))
-	_, err := loadTask("s", "t", "some/folder", set(t, tree, f))
+	_, err := load("some/folder", set(t, tree, f))
 	want := `some/folder/task.yaml:5:9: runner is "nose"; it can be pytest
      4 | category: development
 >    5 | runner: nose # ?? x
@@ -243,7 +243,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	tree := queue(t)
 	f, _ := tree.Lookup("cases.jsonl")
 	f.Data = []byte(strings.Repeat("{}\n", 5000))
-	_, err := loadTask("s", "t", "s/t", set(t, tree, f))
+	_, err := load("s/t", set(t, tree, f))
 	got := problems(err)
 	if n := strings.Count(got, "\n") + 1; n != maxShown+1 || !strings.Contains(got, "and 980 more problems") {
 		t.Errorf("%d lines, ending in %q", n, got[len(got)-40:])
@@ -251,7 +251,7 @@ func TestProblemsAreBounded(t *testing.T) {
 }
 
 func TestTaskMustBeAFile(t *testing.T) {
-	_, err := loadTask("s", "t", "s/t", set(t, queue(t), tare.File{Path: "task.yaml", Mode: fs.ModeSymlink | 0o777, Data: []byte("x")}))
+	_, err := load("s/t", set(t, queue(t), tare.File{Path: "task.yaml", Mode: fs.ModeSymlink | 0o777, Data: []byte("x")}))
 	if got := problems(err); got != "s/t/task.yaml: this must be a file" {
 		t.Errorf("got %q", got)
 	}

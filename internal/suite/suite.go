@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,8 +29,9 @@ type Suite struct {
 
 // A namedTree is one task's folder.
 type namedTree struct {
-	name string
-	tree tare.Tree
+	name   string
+	tree   tare.Tree
+	parsed string // the parsed form of its task.yaml, if an archive had one
 }
 
 // nameForm is what a suite and a task may be called: the name is part of ids, file names and URLs.
@@ -51,7 +51,7 @@ func LoadTask(dir string) (*tare.Task, error) {
 	if _, ok := tree.Lookup(taskFile); !ok {
 		return nil, &Error{File: dir, Message: "the folder holds no task.yaml"}
 	}
-	return loadTask(suite, name, dir, tree)
+	return loadTask(suite, dir, namedTree{name: name, tree: tree})
 }
 
 // LoadSuite loads all tasks of the folder dir: each folder in it is one, but for those whose names begin with a dot.
@@ -118,19 +118,7 @@ func readSuite(dir string) ([]namedTree, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Name(), err)
 		}
-		trees = append(trees, namedTree{e.Name(), tree})
-	}
-	return trees, nil
-}
-
-func sortedTrees(files map[string][]tare.File) ([]namedTree, error) {
-	var trees []namedTree
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		tree, err := tare.NewTree(files[name])
-		if err != nil {
-			return nil, err
-		}
-		trees = append(trees, namedTree{name, tree})
+		trees = append(trees, namedTree{name: e.Name(), tree: tree})
 	}
 	return trees, nil
 }
@@ -170,7 +158,7 @@ func loadNamed(suite, shown string, t namedTree) (*tare.Task, error) {
 	if _, ok := t.tree.Lookup(taskFile); !ok {
 		return nil, &Error{File: file, Message: "the folder holds no task.yaml"}
 	}
-	return loadTask(suite, t.name, file, t.tree)
+	return loadTask(suite, file, t)
 }
 
 // foreignWords finds tasks whose seed or ticket names another task of the suite: the agent would learn from one ticket

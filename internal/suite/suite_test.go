@@ -33,6 +33,11 @@ func queue(t testing.TB) tare.Tree {
 	return set(t, tree, tare.File{Path: "controls/links-out/src/link.py", Mode: linkMode, Data: []byte("/etc/passwd")})
 }
 
+// load loads the task "s/t" from its tree.
+func load(shown string, tree tare.Tree) (*tare.Task, error) {
+	return loadTask("s", shown, namedTree{name: "t", tree: tree})
+}
+
 // set puts f into the tree, in the place of the file of that path if there is one.
 func set(t testing.TB, tree tare.Tree, f tare.File) tare.Tree {
 	t.Helper()

@@ -58,13 +58,13 @@ type loader struct {
 	functions map[string]bool   // what the probe defines; nil when it could not be read
 }
 
-// loadTask makes the task of a folder's tree.
-func loadTask(suite, name, shown string, tree tare.Tree) (*tare.Task, error) {
+// loadTask makes the task of a folder, which is called shown in errors.
+func loadTask(suite, shown string, t namedTree) (*tare.Task, error) {
 	l := &loader{
-		shown: shown, tree: tree, named: map[string]bool{}, adversary: map[string]bool{}, caseAt: map[string]string{},
-		task: &tare.Task{ID: suite + "/" + name, Hash: tree.Digest()},
+		shown: shown, tree: t.tree, named: map[string]bool{}, adversary: map[string]bool{}, caseAt: map[string]string{},
+		task: &tare.Task{ID: suite + "/" + t.name, Hash: t.tree.Digest()},
 	}
-	f, _ := tree.Lookup(taskFile)
+	f, _ := t.tree.Lookup(taskFile)
 	l.yaml = source{l, taskFile, f.Data}
 	switch {
 	case !f.Mode.IsRegular():
@@ -72,7 +72,10 @@ func loadTask(suite, name, shown string, tree tare.Tree) (*tare.Task, error) {
 	case len(f.Data) > maxTaskBytes:
 		l.yaml.fail(pos{}, "the file is larger than %d KB; random cases belong in a file of their own", maxTaskBytes>>10)
 	default:
-		root, err := parseYAML(f.Data)
+		root, err := decodeParsed(t.parsed, f.Data)
+		if err != nil {
+			root, err = parseYAML(f.Data)
+		}
 		if err != nil {
 			l.yaml.failAt(err)
 			break

@@ -130,6 +130,53 @@ func TestBothReadersAgree(t *testing.T) {
 	})
 }
 
+// TestParsedForm draws values and reads back their parsed form, whole, cut and for another text.
+func TestParsedForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := &loader{}
+		text := append(source{l, "x", nil}.appendJSON([]byte("v: "), draw(t, 0)), '\n')
+		n, err := parseYAML(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		form := string(encodeParsed(text, n))
+		got, err := decodeParsed(form, text)
+		if diff := cmp.Diff(n, got, cmp.AllowUnexported(node{}, field{}, pos{})); err != nil || diff != "" {
+			t.Fatalf("%s: %v\n%s", text, err, diff)
+		}
+		cut := rapid.IntRange(0, len(form)-1).Draw(t, "cut")
+		for _, damaged := range []string{form[:cut], form + "x"} {
+			if _, err := decodeParsed(damaged, text); err == nil {
+				t.Fatalf("%q was read", damaged)
+			}
+		}
+		if _, err := decodeParsed(form, append(text, '\n')); err == nil {
+			t.Fatal("it was read as the form of another text")
+		}
+	})
+}
+
+// FuzzParsed reads anything behind a right beginning: it is refused, or is a tree that can be written again.
+func FuzzParsed(f *testing.F) {
+	text := []byte("a: [1, {b: null}, ~, 'x']\n")
+	n, err := parseYAML(text)
+	if err != nil {
+		f.Fatal(err)
+	}
+	form := encodeParsed(text, n)
+	head := len(parsedForm) + 32
+	f.Add(form[head:])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		n, err := decodeParsed(string(form[:head])+string(b), text)
+		if err == nil {
+			again, err := decodeParsed(string(encodeParsed(text, n)), text)
+			if diff := cmp.Diff(n, again, cmp.AllowUnexported(node{}, field{}, pos{})); err != nil || diff != "" {
+				t.Fatal(err, diff)
+			}
+		}
+	})
+}
+
 // draw makes a value without text that YAML refuses.
 func draw(t *rapid.T, depth int) *node {
 	text := rapid.StringOf(rapid.RuneFrom([]rune(" aZ09.-_:,#'\"\\{}[]&*!|>%@`~?=/$é😀\t\n")))
