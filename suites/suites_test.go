@@ -2,6 +2,7 @@ package suites_test
 
 import (
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -51,8 +52,8 @@ func TestArchivesAreFresh(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(disk, embedded); diff != "" {
-				t.Errorf("loaded from disk and from the binary (-disk +binary):\n%s", diff)
+			if !reflect.DeepEqual(disk, embedded) {
+				t.Errorf("loaded from disk and from the binary (-disk +binary):\n%s", cmp.Diff(disk, embedded))
 			}
 			for _, task := range disk.Tasks {
 				single, err := suite.LoadTask(task.ID)
