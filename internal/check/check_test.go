@@ -30,7 +30,7 @@ func withBox(m *testing.M) int {
 const long = 60 * time.Second
 
 // files makes a tree of path, content, path, content, …
-func files(t *testing.T, pathsAndTexts ...string) tare.Tree {
+func files(t testing.TB, pathsAndTexts ...string) tare.Tree {
 	t.Helper()
 	var list []tare.File
 	for i := 0; i < len(pathsAndTexts); i += 2 {

@@ -50,25 +50,30 @@ reports.TestReport.from_item_and_call = classmethod(forged)
 		{
 			name: "a wrapped emitter",
 			code: `
-import gc, tare_plugin
-for o in gc.get_objects():
-    if type(o) is tare_plugin.Reporter:
-        send = o.send
-        def forged(event, **f):
-            if f.get("id", "").endswith("::test_adds"):
-                f.update(outcome="passed", raised=False)
-            send(event, **f)
-        o.send = forged
+import sys
+f = sys._getframe()
+while "reporter" not in f.f_locals: f = f.f_back
+o, send = f.f_locals["reporter"], f.f_locals["reporter"].send
+def forged(event, **f):
+    if f.get("id", "").endswith("::test_adds"):
+        f.update(outcome="passed", raised=False)
+    send(event, **f)
+o.send = forged
 `,
 			twin: tare.TestPassed, adds: tare.TestPassed, // the twin is what tells
 		},
 		{
+			name: "a search for the emitter among all objects", // it finds nothing
+			code: "import gc\nfor o in gc.get_objects():\n    if type(o).__name__ == 'Reporter':\n        o.send = None\n",
+			twin: tare.TestFailed, adds: tare.TestFailed,
+		},
+		{
 			name: "a report of its own",
 			code: `
-import gc, tare_plugin
-for o in gc.get_objects():
-    if type(o) is tare_plugin.Reporter:
-        o.send("result", item=0, id="tests/test_subject.py::test_adds", when="setup", outcome="passed", raised=False)
+import sys
+f = sys._getframe()
+while "reporter" not in f.f_locals: f = f.f_back
+f.f_locals["reporter"].send("result", item=0, id="tests/test_subject.py::test_adds", when="setup", outcome="passed", raised=False)
 `,
 			defect: `test "tests/test_subject.py::test_adds"`, // has two results, or was never collected there
 		},

@@ -6,6 +6,7 @@ The tree's directories go onto sys.path only after pytest, the plug-in and what 
 the tree can stand in for them. A steered run does it the other way round: there the question is what such files do.
 """
 
+import gc
 import importlib.machinery
 import importlib.metadata
 import os
@@ -16,11 +17,6 @@ import tare_channel
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DIST = "/usr/lib/python3/dist-packages"
-# What pytest and the library load at some later time, when the tree is on the path already.
-LATER = (
-    "bdb cmd code codeop concurrent.futures difflib doctest glob linecache locale logging pdb pprint py random shlex "
-    "shutil string tempfile traceback unittest unittest.mock warnings _pytest._io.saferepr _pytest._py.path"
-).split()
 # Plug-ins that write into the tree, talk to somebody, or speak on stderr when the process dies.
 OFF = "cacheprovider pastebin junitxml faulthandler setuponly setupplan".split()
 
@@ -30,14 +26,6 @@ def own_path(root, sources):
     paths = [os.path.normpath(os.path.join(root, s)) for s in sources]
     paths = [p if os.path.isdir(p) else os.path.dirname(p) for p in paths]
     return list(dict.fromkeys(paths + [root]))
-
-
-def load(names):
-    for name in names:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            pass  # another version of Python or pytest has no such module
 
 
 def honour_start_up(own):
@@ -87,15 +75,17 @@ def main():
         honour_start_up(own)
     else:
         sys.path[:] = [HERE] + library + [DIST]
+    gc.disable()  # all that is loaded here stays
     import pytest
     import tare_plugin
 
-    load(LATER)
     send("start")  # nothing of the tree has run so far, unless it was asked to
     sys.path[:] = own + library + [DIST]
     args, empty = arguments(request, root, own)
     sources = [os.path.normpath(os.path.join(root, s)) for s in request["sources"]]
     reporter = tare_plugin.Reporter(send, request, root, sources, empty)
+    gc.freeze()
+    gc.enable()
     status = int(pytest.main(args, plugins=[reporter]))
     send("end", status=status, items=len(reporter.index), results=reporter.results)
     tare_channel.finish(status)
