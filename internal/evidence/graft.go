@@ -19,12 +19,11 @@ func (g *gatherer) grafted(ctx context.Context, cs []candidate, base, fix tare.T
 	if !ok {
 		return
 	}
-	bug, ok := g.relapse(ctx, seed[0], base, fix)
+	bug, ok := g.relapse(ctx, seed[0], cs, base, fix)
 	if !ok || g.ev.Graft.Defect != "" {
 		return
 	}
-	worlds := []world{g.again(fix), g.plain(tare.WorldGraft, bug)}
-	g.try(ctx, nodesOf(cs), append(worlds, g.crossed(fix, bug)...))
+	g.try(ctx, nodesOf(cs), append([]world{g.again(fix)}, g.crossed(fix, bug)...))
 }
 
 func (g *gatherer) graftStep(w tare.World, tree tare.Tree) step {
@@ -36,7 +35,7 @@ func (g *gatherer) graftStep(w tare.World, tree tare.Tree) step {
 
 // relapse is the agent's tree with the bug back in it, as the probe confirms: by the seed's bodies in the place of the
 // agent's, else by undoing some of the agent's hunks. It is false when the rig failed; that there is no such tree is in Graft.Defect.
-func (g *gatherer) relapse(ctx context.Context, seed tare.Run, base, fix tare.Tree) (tare.Tree, bool) {
+func (g *gatherer) relapse(ctx context.Context, seed tare.Run, cs []candidate, base, fix tare.Tree) (tare.Tree, bool) {
 	graft := g.ev.Graft
 	out, symbols, err := g.Runner.Graft(ctx, g.Sandbox, fix, g.Task.Seed, g.Task.Sources)
 	var not *check.NotTransformable
@@ -45,7 +44,7 @@ func (g *gatherer) relapse(ctx context.Context, seed tare.Run, base, fix tare.Tr
 		return nil, false
 	}
 	if err == nil && len(symbols) > 0 {
-		back, ok := g.confirm(ctx, seed, out)
+		back, ok := g.confirm(ctx, seed, cs, out)
 		if !ok || back {
 			graft.Method, graft.Symbols = "symbols", symbols
 			return out, ok
@@ -59,7 +58,7 @@ func (g *gatherer) relapse(ctx context.Context, seed tare.Run, base, fix tare.Tr
 		}
 		tried++
 		out := revert(fix, hunks, set)
-		back, ok := g.confirm(ctx, seed, out)
+		back, ok := g.confirm(ctx, seed, cs, out)
 		if !ok || back {
 			graft.Method = "hunks"
 			for _, i := range set {
@@ -68,20 +67,27 @@ func (g *gatherer) relapse(ctx context.Context, seed tare.Run, base, fix tare.Tr
 			return out, ok
 		}
 	}
-	graft.Defect = fmt.Sprintf("the probe sees the bug neither with %d of the seed's bodies put back nor with any of %d sets of the fix's %d changes undone", len(symbols), tried, len(hunks))
+	graft.Defect = fmt.Sprintf("neither with %d of the seed's bodies put back nor with any of %d sets of the fix's %d changes undone is the bug back and the helper there", len(symbols), tried, len(hunks))
 	return nil, true
 }
 
-// confirm asks the probe about tree, and records the run when the bug is back. ok is false when the rig failed.
-func (g *gatherer) confirm(ctx context.Context, seed tare.Run, tree tare.Tree) (back, ok bool) {
+// confirm asks the probe about tree, and runs the candidates in it when the bug is back. A tree in which they all want for
+// what they need has lost the helper with the fix, and is no use. Only an attempt that succeeds is recorded; how many there
+// were is in the defect. ok is false when the rig failed.
+func (g *gatherer) confirm(ctx context.Context, seed tare.Run, cs []candidate, tree tare.Tree) (back, ok bool) {
 	kept := len(g.ev.Runs)
 	runs, ok := g.wave(ctx, []step{g.graftStep(tare.WorldGraft, tree)})
 	if !ok {
 		return false, false
 	}
-	if !g.Task.Relapsed(runs[0], seed) {
-		g.ev.Runs = g.ev.Runs[:kept] // an attempt that led nowhere; how many there were is in the defect
-		return false, true
+	if g.Task.Relapsed(runs[0], seed) {
+		if !g.try(ctx, nodesOf(cs), []world{g.plain(tare.WorldGraft, tree)}) {
+			return false, false
+		}
+		if len(g.still(cs, tare.WorldGraft, missing)) < len(cs) {
+			return true, true
+		}
 	}
-	return true, true
+	g.ev.Runs = g.ev.Runs[:kept]
+	return false, true
 }

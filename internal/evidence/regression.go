@@ -24,35 +24,37 @@ type candidate struct {
 // regression tries the agent's own tests, in waves: what one wave rules out is in no later one.
 func (g *gatherer) regression(ctx context.Context) {
 	base, fix := g.lay.base(), g.lay.fix()
-	nodes := g.ev.Own
-	if !g.try(ctx, nodes, []world{g.plain(tare.WorldFix, fix), g.plain(tare.WorldSeed, base)}) {
+	if !g.try(ctx, g.ev.Own, []world{g.plain(tare.WorldFix, fix), g.plain(tare.WorldSeed, base)}) {
 		return
 	}
 	left := g.still(g.candidates(), tare.WorldFix, passed)
+	lacking := g.still(left, tare.WorldSeed, missing) // they need what the seed has not
+	left = g.still(left, tare.WorldSeed, failed)
 	worlds := []world{g.again(fix)}
 	for _, ref := range g.Task.References {
 		worlds = append(worlds, g.plain(tare.WorldReference(ref.Name), base.Overlay(ref.Fix)))
 	}
-	lacking := g.still(left, tare.WorldSeed, missing)
-	left = g.still(left, tare.WorldSeed, failed)
 	if both := append(slices.Clone(left), lacking...); len(both) == 0 || !g.try(ctx, nodesOf(both), worlds) {
 		return
 	}
-	left = g.still(left, tare.WorldAgain, passed)
-	lacking = g.still(lacking, tare.WorldAgain, passed)
+	left, lacking = g.still(left, tare.WorldAgain, passed), g.still(lacking, tare.WorldAgain, passed)
 	for _, ref := range g.Task.References {
 		w := tare.WorldReference(ref.Name)
 		lacking = append(g.still(lacking, w, missing, passed), g.still(left, w, missing)...)
 		left = g.still(left, w, passed)
 	}
-	worlds = nil
-	for _, twin := range g.Task.Twins {
-		worlds = append(worlds, g.plain(tare.WorldTwin(twin.Name), base.Overlay(twin.Tree)))
-	}
 	if len(left) > 0 {
-		if !g.try(ctx, nodesOf(left), append(worlds, g.crossed(fix, base)...)) || len(g.credited(left)) > 0 {
+		worlds = nil
+		for _, twin := range g.Task.Twins {
+			worlds = append(worlds, g.plain(tare.WorldTwin(twin.Name), base.Overlay(twin.Tree)))
+		}
+		if !g.try(ctx, nodesOf(left), worlds) {
 			return
 		}
+		left = g.catching(left)
+	}
+	if len(left) > 0 && (!g.try(ctx, nodesOf(left), g.crossed(fix, base)) || len(g.following(left)) > 0) {
+		return
 	}
 	if len(lacking) > 0 {
 		g.grafted(ctx, lacking, base, fix)
@@ -114,8 +116,8 @@ func (g *gatherer) still(cs []candidate, w tare.World, is ...func(tare.TestResul
 	return out
 }
 
-// credited keeps the candidates that nothing speaks against once all worlds were tried.
-func (g *gatherer) credited(cs []candidate) []candidate {
+// catching keeps the candidates that fail on at least one twin of every reference that has any.
+func (g *gatherer) catching(cs []candidate) []candidate {
 	for _, ref := range g.Task.References {
 		var caught []candidate
 		derived := false
@@ -129,6 +131,11 @@ func (g *gatherer) credited(cs []candidate) []candidate {
 			cs = slices.DeleteFunc(slices.Clone(cs), func(c candidate) bool { return !slices.Contains(caught, c) })
 		}
 	}
+	return cs
+}
+
+// following keeps the candidates whose answers follow the behaviour where text and behaviour part.
+func (g *gatherer) following(cs []candidate) []candidate {
 	cs = g.still(g.still(cs, tare.WorldRewrite, passed), tare.WorldTextSeed, passed)
 	return g.still(g.still(cs, tare.WorldTextFix, failed), tare.WorldPoison, poisoned)
 }

@@ -243,6 +243,7 @@ func rows() []row {
 			at(r, tare.RoleGraft, tare.WorldGraft).Cases[0].Value = tare.Value{Kind: tare.KindRaised, Class: "NameError", Bases: []string{"NameError"}}
 		}))),
 		with(helped, t("regression_test/graft", "tests the helper alone", "passes where the bug is put back into the agent's own tree, so it does not catch the bug", on(tare.WorldGraft, passes))),
+		with(helped, unsure(t("regression_test/graft", "the helper is lost in the grafted tree", "does not have it either", on(tare.WorldGraft, tare.TestResult{Outcome: tare.TestFailed, Phase: "call", InBody: true, Missing: "unique"})))),
 		with(helped, t("regression_test/text-fix", "recognises the grafted fix", followsText, on(tare.WorldTextFix, passes))),
 		with(helped, t("regression_test/reference", "fails on a reference for its own reason", "on reference b, which is a correct fix", on(tare.WorldReference("b"), wrongResult()))),
 

@@ -394,6 +394,9 @@ func onGraft(j *judge, s subject) *finding {
 	if !s.graft {
 		return nil
 	}
+	if j.lacks(tare.WorldGraft, s) {
+		return ours(tare.CauseGrader, "%s needs %s, and the tree into which the bug was put back does not have it either", s.name(), show(s.needs, 60))
+	}
 	return j.fails(tare.WorldGraft, s, "where the bug is put back into the agent's own tree", "it does not catch the bug")
 }
 
