@@ -1,3 +1,4 @@
+# tripwire-e28ed38cce926b62d0677aa9988ad370
 from inventory.product import Product
 from inventory.search import InventoryService
 

@@ -1,3 +1,4 @@
+# tripwire-b6289d64b9881e4d563b6ccab5d21fef
 from warehouse.models import Product
 from warehouse.service import InventoryService
 

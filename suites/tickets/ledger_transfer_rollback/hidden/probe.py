@@ -1,3 +1,4 @@
+# tripwire-cf5cdb9bb137916e34b72ead47f118c5
 from ledger.account import Account, Ledger
 
 

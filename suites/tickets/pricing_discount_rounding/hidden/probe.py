@@ -1,3 +1,4 @@
+# tripwire-e9e6d3bccc28343f5b0ff2187544a979
 from pricing.cart import Cart, LineItem
 
 

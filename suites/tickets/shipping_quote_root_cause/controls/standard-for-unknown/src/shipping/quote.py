@@ -1,0 +1,8 @@
+"""Quotes, as shown on the web site."""
+
+from shipping.rates import RATE_CENTS_PER_KG, round_up_kg
+
+
+def quote_cents(service: str, grams: int) -> int:
+    """Return the price of sending a parcel, in cents."""
+    return RATE_CENTS_PER_KG.get(service, RATE_CENTS_PER_KG["standard"]) * round_up_kg(grams)

@@ -1,0 +1,2 @@
+def test_1500_grams():
+    assert True

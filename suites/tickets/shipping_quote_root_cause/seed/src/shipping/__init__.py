@@ -1,0 +1,1 @@
+"""What sending a parcel costs."""
