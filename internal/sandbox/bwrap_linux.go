@@ -351,19 +351,7 @@ func (b *bwrap) command(r *run, t *bwrapTree, mounts []string) (*exec.Cmd, func(
 		}
 		args = append(args, "--seccomp", pass(f))
 	}
-	args = append(args, b.systemArgs...)
-	args = append(args, b.homeArgs()...)
-	args = append(args, mounts...)
-	args = append(args, "--remount-ro", "/", "--clearenv")
-	for _, kv := range environment(r.cmd.Env, insideHome, insideTmp) {
-		k, v, _ := strings.Cut(kv, "=")
-		args = append(args, "--setenv", k, v)
-	}
-	dir := r.cmd.Dir
-	if dir == "" {
-		dir = insideHome
-	}
-	args = append(args, "--chdir", dir)
+	args = append(args, b.worldArgs(r.cmd, mounts)...)
 	f, err := memfile("args", []byte(strings.Join(args, "\x00")+"\x00"))
 	if err != nil {
 		return nil, closeFiles, err
@@ -374,6 +362,21 @@ func (b *bwrap) command(r *run, t *bwrapTree, mounts []string) (*exec.Cmd, func(
 		c.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(b.uid), Gid: uint32(b.gid)}
 	}
 	return c, closeFiles, nil
+}
+
+// worldArgs says what the command finds: the file system, its environment, where it starts.
+func (b *bwrap) worldArgs(cmd Cmd, mounts []string) []string {
+	a := slices.Concat(b.systemArgs, b.homeArgs(), mounts)
+	a = append(a, "--remount-ro", "/", "--clearenv")
+	for _, kv := range environment(cmd.Env, insideHome, insideTmp) {
+		k, v, _ := strings.Cut(kv, "=")
+		a = append(a, "--setenv", k, v)
+	}
+	dir := cmd.Dir
+	if dir == "" {
+		dir = insideHome
+	}
+	return append(a, "--chdir", dir)
 }
 
 // namespaceArgs says which namespaces are made. IPC, pid, network and mount namespaces are never optional.

@@ -107,22 +107,7 @@ func copyPath(from, to string) error {
 		}
 		return os.Symlink(target, to)
 	case info.IsDir():
-		if err := os.Mkdir(to, 0o755); err != nil {
-			return err
-		}
-		entries, err := os.ReadDir(from)
-		if errors.Is(err, fs.ErrPermission) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if err := copyPath(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
-				return err
-			}
-		}
-		return os.Chmod(to, 0o755)
+		return copyDir(from, to)
 	case info.Mode().IsRegular():
 		data, err := os.ReadFile(from)
 		if errors.Is(err, fs.ErrPermission) {
@@ -134,6 +119,25 @@ func copyPath(from, to string) error {
 		return writeFile(to, data)
 	}
 	return nil
+}
+
+func copyDir(from, to string) error {
+	if err := os.Mkdir(to, 0o755); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(from)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := copyPath(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(to, 0o755)
 }
 
 func writeFile(name string, data []byte) error {

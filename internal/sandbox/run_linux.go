@@ -156,21 +156,16 @@ func (r *run) supervise(ctx context.Context, c *exec.Cmd, t tree) (Result, error
 	began := time.Now()
 	var ended Limit
 	var waitErr error
-	switch {
-	case readyErr == nil:
+	if readyErr == nil {
 		ended, waitErr = r.watch(ctx, done, t)
-	default:
+	} else {
 		t.kill()
 		waitErr = within(done)
 	}
 	wall := time.Since(began)
 	goneErr := t.gone()
-
 	res := Result{Wall: wall, Ended: ended, PeakMemory: r.peak, MemoryBy: r.group.kind()}
-	res.Stdout, res.Stderr = r.outputs[0].finish(), r.outputs[1].finish()
-	for _, o := range r.outputs[2:] {
-		res.Extra = append(res.Extra, o.finish())
-	}
+	r.collect(&res)
 	if goneErr != nil {
 		return res, fmt.Errorf("ending process tree: %w", goneErr)
 	}
@@ -190,6 +185,14 @@ func (r *run) supervise(ctx context.Context, c *exec.Cmd, t tree) (Result, error
 	}
 	r.account(&res, c.ProcessState)
 	return res, nil
+}
+
+// collect takes in the outputs.
+func (r *run) collect(res *Result) {
+	res.Stdout, res.Stderr = r.outputs[0].finish(), r.outputs[1].finish()
+	for _, o := range r.outputs[2:] {
+		res.Extra = append(res.Extra, o.finish())
+	}
 }
 
 // errStuck says that a killed process did not end.

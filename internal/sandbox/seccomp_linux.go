@@ -101,21 +101,25 @@ func seccompFilter() []byte {
 		instruction{opJset, 0, 1, newNamespaces},
 		instruction{opRet, 0, 0, retErrno | uint32(unix.EPERM)},
 		instruction{opRet, 0, 0, retAllow})
-	// socket and socketpair of another family
-	n := uint8(len(families))
-	for _, nr := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
-		prog = append(prog,
-			instruction{opJeq, 0, n + 3, nr},
-			instruction{opLoad, 0, 0, offArg0})
-		for i, f := range families {
-			prog = append(prog, instruction{opJeq, n - uint8(i), 0, f})
-		}
-		prog = append(prog,
-			instruction{opRet, 0, 0, retErrno | uint32(unix.EAFNOSUPPORT)},
-			instruction{opRet, 0, 0, retAllow})
-	}
+	prog = append(prog, onlyFamilies(unix.SYS_SOCKET)...)
+	prog = append(prog, onlyFamilies(unix.SYS_SOCKETPAIR)...)
 	prog = append(prog, instruction{opRet, 0, 0, retAllow})
 	var out bytes.Buffer
 	binary.Write(&out, binary.LittleEndian, prog)
 	return out.Bytes()
+}
+
+// onlyFamilies lets the system call nr, whose first argument is a socket family, pass for the listed ones only.
+func onlyFamilies(nr uint32) []instruction {
+	n := uint8(len(families))
+	prog := []instruction{
+		{opJeq, 0, n + 3, nr},
+		{opLoad, 0, 0, offArg0},
+	}
+	for i, f := range families {
+		prog = append(prog, instruction{opJeq, n - uint8(i), 0, f})
+	}
+	return append(prog,
+		instruction{opRet, 0, 0, retErrno | uint32(unix.EAFNOSUPPORT)},
+		instruction{opRet, 0, 0, retAllow})
 }
