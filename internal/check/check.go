@@ -12,7 +12,8 @@ import (
 )
 
 // A Runner knows one language's tests and probes. All code of the tree under test runs in the sandbox that it is given.
-// An error means that the rig failed; what the tree's code did, a crash or a hang included, is in the Run.
+// An error means that the rig failed; what the tree's code did, a crash or a hang included, is in the Run. The four that make
+// a tree of others may also answer with a [*NotTransformable], which is a fact about the trees.
 type Runner interface {
 	// Steers says why a file that an agent added, changed or deleted could steer the runner's instruments; "" if it could not.
 	Steers(path string, seed tare.Tree) string
@@ -50,7 +51,7 @@ type Runner interface {
 type TestRequest struct {
 	Tree     tare.Tree
 	Sources  []string // roots that the language's import path takes
-	Nodes    []string // exact ids; nil runs all that the tree collects below its test directories
+	Nodes    []string // exact ids, or without their parameters for all of them; nil runs all that the tree collects below its test directories
 	Twin     string   // a node of Tree under whose id a failing sentinel runs; "" for none
 	Steered  bool     // the files that could steer are in the tree on purpose: let the runner honour them
 	Reverse  bool     // run in reverse order

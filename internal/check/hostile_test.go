@@ -286,13 +286,18 @@ def test_hash(): assert hash("tare") == 0, hash("tare")
 def test_last(): assert order == []
 def test_clean(): assert not [k for k in os.environ if k.startswith(("PYTEST_A", "LD_", "GO"))]
 def test_stdin(): assert sys.__stdin__.read() == ""
+def test_tools(tmp_path, capsys, monkeypatch, caplog):
+    (tmp_path / "x").write_text("1")
+    monkeypatch.setenv("X", "1")
+    print("said")
+    assert capsys.readouterr().out == "said\n"
 def test_no_litter(): assert not [d for d, _, _ in os.walk(".") if d.endswith(("__pycache__", ".pytest_cache"))]
 `)
 	a := run(t, TestRequest{Tree: tree, DirName: "elsewhere", Reverse: true})
 	b := run(t, TestRequest{Tree: tree})
 	c := run(t, TestRequest{Tree: tree})
 	at := func(r tare.Run, n string) tare.TestResult { return result(t, r, "tests/test_where.py::test_"+n) }
-	for _, n := range []string{"dir", "last", "clean", "stdin", "no_litter"} {
+	for _, n := range []string{"dir", "last", "clean", "stdin", "tools", "no_litter"} {
 		if at(a, n).Outcome != tare.TestPassed {
 			t.Errorf("%+v", at(a, n))
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"tare"
 	"tare/internal/sandbox"
@@ -38,7 +39,7 @@ func (Pytest) Tests(ctx context.Context, sb sandbox.Sandbox, t tare.Tree) ([]tar
 		if f.Mode.Type() != 0 || !isTestFile(f.Path) {
 			continue
 		}
-		if len(f.Data) > maxTestFile {
+		if len(f.Data) > maxTestFile || !utf8.ValidString(f.Path) { // ids are text
 			broken = append(broken, f.Path)
 			continue
 		}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"embed"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tare"
@@ -81,35 +83,11 @@ func (c command) run(ctx context.Context, sb sandbox.Sandbox) (a answer, err err
 		return a, err
 	}
 	a.nonce = secret(16)
-	c.request["nonce"] = a.nonce
-	stdin, err := json.Marshal(c.request)
+	cmd, err := c.cmd(a.nonce, mounts, args)
 	if err != nil {
-		return a, fmt.Errorf("writing request: %w", err)
-	}
-	// -S and -s: no site packages and what they start; -B: no bytecode in the tree. Not -I, which would make hashes random.
-	a.argv = append([]string{interpreter, "-s", "-S", "-B", scriptDir + "/" + c.script}, args...)
-	cmd := sandbox.Cmd{
-		Argv:   append(a.argv, "3"),
-		Dir:    "/",
-		Env:    map[string]string{"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
-		Mounts: mounts,
-		Stdin:  stdin,
-		Extra:  []sandbox.Extra{{Name: "report", Max: maxReport}},
-		Limits: sandbox.Limits{Wall: defaultWall},
+		return a, err
 	}
 	a.argv = cmd.Argv
-	if c.hash != "" {
-		cmd.Env["PYTHONHASHSEED"] = c.hash
-	}
-	if c.wall > 0 {
-		cmd.Limits.Wall = c.wall
-	}
-	if c.maxReport > 0 {
-		cmd.Extra[0].Max = c.maxReport
-	}
-	if c.onOutput != nil {
-		cmd.OnOutput = func(_ int, p []byte) { c.onOutput(p) }
-	}
 	a.result, err = sb.Run(ctx, cmd)
 	if err != nil {
 		return a, fmt.Errorf("running %s: %w", c.script, err)
@@ -121,6 +99,32 @@ func (c command) run(ctx context.Context, sb sandbox.Sandbox) (a answer, err err
 		a.report = a.result.Extra[0].Data
 	}
 	return a, nil
+}
+
+// cmd is what the sandbox is to run. -S and -s: no site packages and what they start; -B: no bytecode in the tree. Not -I,
+// which would make hashes random.
+func (c command) cmd(nonce string, mounts []sandbox.Mount, args []string) (sandbox.Cmd, error) {
+	c.request["nonce"] = nonce
+	stdin, err := json.Marshal(c.request)
+	if err != nil {
+		return sandbox.Cmd{}, fmt.Errorf("writing request: %w", err)
+	}
+	cmd := sandbox.Cmd{
+		Argv:   slices.Concat([]string{interpreter, "-s", "-S", "-B", scriptDir + "/" + c.script}, args, []string{"3"}),
+		Dir:    "/",
+		Env:    map[string]string{"PYTHONHASHSEED": cmp.Or(c.hash, "0"), "PYTHONDONTWRITEBYTECODE": "1"},
+		Mounts: mounts,
+		Stdin:  stdin,
+		Extra:  []sandbox.Extra{{Name: "report", Max: cmp.Or(c.maxReport, maxReport)}},
+		Limits: sandbox.Limits{Wall: max(0, c.wall)},
+	}
+	if cmd.Limits.Wall == 0 {
+		cmd.Limits.Wall = defaultWall
+	}
+	if c.onOutput != nil {
+		cmd.OnOutput = func(_ int, p []byte) { c.onOutput(p) }
+	}
+	return cmd, nil
 }
 
 // lay writes the scripts and trees below dir, and says how to mount them and which arguments name them.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"tare"
 	"tare/internal/sandbox"
@@ -168,7 +169,9 @@ func roots(sources []string) []string {
 }
 
 // isModule reports whether f is the source of a module.
-func isModule(f tare.File) bool { return f.Mode.Type() == 0 && strings.HasSuffix(f.Path, ".py") }
+func isModule(f tare.File) bool {
+	return f.Mode.Type() == 0 && strings.HasSuffix(f.Path, ".py") && utf8.ValidString(f.Path)
+}
 
 // isTest reports whether f belongs to the tests, which a source root that is the whole tree also holds.
 func isTest(f tare.File) bool {
