@@ -7,6 +7,7 @@ import (
 	"compress/zlib"
 	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -307,6 +308,7 @@ func TestScannerKeepsQuiet(t *testing.T) {
 		"shown":            {seedText, seedText},
 		"shown, indented":  {"        for item in self.items:\n            if query in item.name:\n", "for item in self.items:\n            if query in item.name:\n"},
 		"shown, crlf":      {strings.ReplaceAll(seedText, "\n", "\r\n"), seedText},
+		"short last line":  {"def a_function_with_a_long_name(): pass\n    return b\n", "return b\n"},
 		"another ending":   {"tripwire-5b1f0c77aa", "tripwire-5b1f0c77ab"},
 		"half of a window": {"the quick brown fox jumps over the lazy dog", "the quick brown fox jumps over"},
 	} {
@@ -363,6 +365,34 @@ func TestScanFailsClosed(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// TestShortLines: where every line is short, windows span lines, whose ends may differ.
+func TestShortLines(t *testing.T) {
+	secret := "a = one\nb = two\nc = three\nd = four\ne = five\n"
+	for _, text := range []string{secret, strings.ReplaceAll(secret, "\n", "\r\n"), fmt.Sprintf("%q", secret)} {
+		for _, s := range []string{secret, strings.ReplaceAll(secret, "\n", "\r\n")} {
+			got, err := LeakScan(t.Context(), Reach{Env: map[string]string{"A": text}}, []Secret{{"s", []byte(s)}})
+			if err != nil || len(got) != 1 {
+				t.Errorf("%q in %q: got %v, %v", s, text, got, err)
+			}
+		}
+	}
+}
+
+// TestDeltaOf64K: a piece whose length is left out is 64 KiB long.
+func TestDeltaOf64K(t *testing.T) {
+	base := bytes.Repeat([]byte("0123456789"), 7000)
+	delta := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(base))), 1<<16+1)
+	got, err := applyDelta(base, append(delta, 0x81, 3, 1, 'x'), 1<<20)
+	if want := append(bytes.Clone(base[3:3+1<<16]), 'x'); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("got %d bytes, %v", len(got), err)
+	}
+	for name, ops := range map[string][]byte{"past the end": {0x84, 1, 0x80}, "nothing": {0}, "cut": {5, 'x'}, "too little": {1, 'x'}, "no offset": {0x81}} {
+		if _, err := applyDelta(base, append(bytes.Clone(delta), ops...), 1<<20); !errors.Is(err, errPack) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func TestLeakScan(t *testing.T) {

@@ -178,14 +178,14 @@ func TestPatchesIgnoreAttributes(t *testing.T) {
 
 func TestDiffLeavesOutWhatGitDoesNotKnow(t *testing.T) {
 	scratchTemp(t)
-	a := tree(t, tare.File{Path: "f", Mode: 0o600, Data: []byte("x")}, file("sub/.git/config", "a"), dir("empty"), file("g", "x\n"))
+	a := tree(t, tare.File{Path: "f", Mode: 0o600, Data: []byte("x")}, file("sub/.git/config", "a"), dir("empty"), dir("up/inner"), dir("self"), file("g", "x\n"))
 	b := tree(t, tare.File{Path: "f", Mode: 0o644, Data: []byte("x")}, file("sub/.GIT/config", "b"), file("g", "x\n"))
 	patch, err := Diff(t.Context(), a, b)
 	if err != nil || len(patch) > 0 {
 		t.Errorf("got %q, %v", patch, err)
 	}
 	// And Apply keeps them.
-	patch, err = Diff(t.Context(), a, a.Overlay(tree(t, file("g", "y\n"), file("empty/now/not", "\n"))))
+	patch, err = Diff(t.Context(), a, a.Overlay(tree(t, file("g", "y\n"), file("empty/now/not", "\n"), file("up", "\n"), file("self", "\n"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestDiffLeavesOutWhatGitDoesNotKnow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := a.Overlay(tree(t, file("g", "y\n"), file("empty/now/not", "\n")))
+	want := a.Overlay(tree(t, file("g", "y\n"), file("empty/now/not", "\n"), file("up", "\n"), file("self", "\n")))
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	maxUnpacked = 1 << 30   // bytes that one scan unpacks in all
-	maxStream   = 256 << 20 // bytes of one compressed stream
-	maxNesting  = 4         // encodings inside encodings
-	minBase64   = 16        // characters in a row, which is what wholeBytes come to
+	maxUnpacked = 1 << 30  // bytes that one scan unpacks in all
+	maxStream   = 64 << 20 // bytes of one compressed stream
+	maxNesting  = 4        // encodings inside encodings
+	minBase64   = 16       // characters in a row, which is what wholeBytes come to
 	minHex      = 24
 )
 

@@ -12,9 +12,7 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -74,13 +72,13 @@ func (w *Workspace) Changes() ([]tare.Change, error) {
 	return w.Base.Changes(now), err
 }
 
-// Remove deletes the directory with all that is in it, also below directories that were made read-only.
+// Remove deletes the directory with all that is in it, also below directories that were made read-only or that are
+// deeper than a path can say.
 func (w *Workspace) Remove() error {
-	err := os.RemoveAll(w.Dir)
-	if err == nil {
+	if os.RemoveAll(w.Dir) == nil {
 		return nil
 	}
-	if err := unlock(w.Dir); err != nil {
+	if err := dismantle(w.Dir); err != nil {
 		return fmt.Errorf("removing a workspace: %w", err)
 	}
 	if err := os.RemoveAll(w.Dir); err != nil {
@@ -89,15 +87,9 @@ func (w *Workspace) Remove() error {
 	return nil
 }
 
-// unlock makes every directory below dir, and dir itself, one that its owner may change. It follows no link.
-func unlock(dir string) error {
-	info, err := os.Lstat(dir)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+// dismantle empties dir. It moves each directory that it finds in another to the top and so never goes deeper than
+// two levels, however deep the tree is: RemoveAll holds a descriptor for each level, and runs out of them.
+func dismantle(dir string) error {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return err
 	}
@@ -106,11 +98,58 @@ func unlock(dir string) error {
 		return err
 	}
 	defer root.Close()
-	return fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() || p == "." {
-			return err
+	todo, err := strip(root, ".")
+	for n := 0; err == nil && len(todo) > 0; {
+		d := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		var inner []string
+		if inner, err = strip(root, d); err != nil {
+			break
 		}
-		// WalkDir calls this before it reads the directory, so that it can then do so.
-		return root.Chmod(filepath.FromSlash(p), 0o700)
-	})
+		for _, from := range inner {
+			to := fmt.Sprintf("tare-remove-%d", n)
+			for n++; taken(root, to); n++ {
+				to = fmt.Sprintf("tare-remove-%d", n)
+			}
+			if err := root.Rename(from, to); err != nil {
+				return err
+			}
+			todo = append(todo, to)
+		}
+		err = root.Remove(d)
+	}
+	return err
+}
+
+func taken(root *os.Root, name string) bool {
+	_, err := root.Lstat(name)
+	return err == nil
+}
+
+// strip deletes all in the directory d but directories, which it makes writable and returns.
+func strip(root *os.Root, d string) ([]string, error) {
+	f, err := root.Open(d)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return nil, err
+	}
+	var dirs []string
+	for _, e := range entries {
+		p := filepath.Join(d, e.Name())
+		if !e.IsDir() {
+			if err := root.Remove(p); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := root.Chmod(p, 0o700); err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, p)
+	}
+	return dirs, nil
 }

@@ -141,6 +141,9 @@ func TestLayRefuses(t *testing.T) {
 		if left, _ := os.ReadDir(outside); len(left) > 0 {
 			t.Errorf("wrote %v through a link", left)
 		}
+		if err := Lay(d, tree(t, file("unrelated", "x")), asIs); err == nil {
+			t.Error("laid out beside what was there")
+		}
 	})
 }
 
@@ -353,6 +356,7 @@ func TestReadLeavesOut(t *testing.T) {
 		"much":         {script: "head -c 50 /dev/zero > z", limits: ReadLimits{Bytes: 12}, path: "z", reason: "more content in all"},
 		"many":         {script: "i=0; while [ $i -lt 60 ]; do : > f$i; i=$((i+1)); done", limits: ReadLimits{Files: 50}, path: ".", reason: "more entries"},
 		"many dirs":    {script: "mkdir d; cd d; i=0; while [ $i -lt 60 ]; do mkdir d$i; i=$((i+1)); done", limits: ReadLimits{Files: 50}, path: "d", reason: "more entries"},
+		"many in all":  {script: "for d in a b; do mkdir $d; i=0; while [ $i -lt 30 ]; do : > $d/f$i; i=$((i+1)); done; done", limits: ReadLimits{Files: 50}, path: "b", reason: "more entries"},
 		"deep":         {script: "mkdir -p " + deep, path: strings.TrimSuffix(deep, "/"), reason: "directories deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -426,7 +430,7 @@ func TestReadSame(t *testing.T) {
 		"more": func(p string) error { return os.WriteFile(p, []byte("longer than before"), 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := mustLay(t, tree(t, file("f", "x"), file("other", "secret")))
+			d := mustLay(t, tree(t, file("f", "x"), file("other", "y")))
 			root, err := os.OpenRoot(d)
 			if err != nil {
 				t.Fatal(err)
@@ -467,6 +471,32 @@ func TestReadSkips(t *testing.T) {
 		if d := cmp.Diff(tt.want, paths); d != "" {
 			t.Errorf("skip %q: %s", tt.skip, d)
 		}
+	}
+}
+
+// TestRemoveDeep removes a tree that is deeper than a process can have descriptors.
+func TestRemoveDeep(t *testing.T) {
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	w := mustNew(t, tree(t, file("tare-remove-0", "in the way"), file("tare-remove-2/f", "")))
+	// From inside, as the whole path would be too long.
+	play(t, w, "chmod 500 .git; i=0; mkdir d; cd d; while [ $i -lt 400 ]; do : > f; mkdir d d2; ln -s / out; cd -P d; i=$((i+1)); done")
+	few := syscall.Rlimit{Cur: 200, Max: old.Max}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	err := os.RemoveAll(w.Dir)
+	got := w.Remove()
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	if err == nil {
+		t.Error("the tree is not deep enough to show anything")
+	}
+	if _, err := os.Lstat(w.Dir); got != nil || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v; then %v", got, err)
 	}
 }
 
