@@ -1,0 +1,2 @@
+def test_fixed():
+    assert 1 == 2

@@ -1,0 +1,201 @@
+// Package cli is the command line: one file per command, and all the wiring between rooms that may not know each other.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tare"
+	"tare/internal/sandbox"
+	"tare/internal/suite"
+)
+
+// Exit codes. When several hold, the first of 130, 4, 1, 3 wins.
+const (
+	exitOK          = 0
+	exitFailed      = 1   // something was graded FAIL, or a proof or an expectation does not hold
+	exitUsage       = 2   // bad usage or bad input; nothing was run
+	exitUnverified  = 3   // nothing failed, but something is UNVERIFIED
+	exitRig         = 4   // the rig or the machine could not do the work
+	exitInterrupted = 130 // what was finished is kept
+)
+
+// An exit ends a command with a code other than success. A nil err means that all has been said.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e exit) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error { return exit{exitUsage, fmt.Errorf(format, args...)} }
+
+// An app is one invocation: its streams and the flags that every command has.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	terminal       bool // stderr is a terminal
+	colour         bool // stdout is a terminal that wants colour
+
+	format  string
+	quiet   bool
+	noColor bool
+	state   string
+	backend string
+}
+
+// Main runs the command line and returns its exit code.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, terminal: isTerminal(stderr)}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	code := exitCode(err)
+	var e exit
+	if err != nil && !(errors.As(err, &e) && e.err == nil) {
+		fmt.Fprintf(stderr, "tare: %s\n", printable(err.Error()))
+	}
+	return code
+}
+
+// exitCode sorts errors: ours are marked where they arise, bad input has types of its own, and what is left is the rig.
+func exitCode(err error) int {
+	var (
+		e    exit
+		bad  *suite.Error
+		none *sandbox.Unavailable
+	)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &e):
+		return e.code
+	case errors.As(err, &none):
+		return exitRig
+	case errors.As(err, &bad):
+		return exitUsage
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	default:
+		return exitRig
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tare",
+		Short: "Run agents on tasks, grade what they did, and prove that the graders can tell right from wrong",
+		Long: `tare runs tool-using and coding agents on tasks, grades what they did, and proves that its own graders can
+tell right from wrong before any score is believed.
+
+Exit codes: 0 done; 1 something was graded FAIL or a proof does not hold; 2 bad usage or input, nothing was
+run; 3 nothing failed but something is UNVERIFIED; 4 the rig or the machine could not do the work; 130
+interrupted, what was finished is kept.`,
+		Example:       "  tare demo\n  tare run tickets --agent baseline,advanced\n  tare prove tickets",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if a.format != "text" && a.format != "json" {
+				return usage("--format is text or json, not %q", a.format)
+			}
+			a.colour = isTerminal(a.stdout) && !a.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+			return nil
+		},
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage("%w; see '%s --help'", err, c.CommandPath())
+	})
+	f := root.PersistentFlags()
+	f.StringVar(&a.format, "format", "text", "text or json (one document or JSON Lines on stdout)")
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress and no hints")
+	f.BoolVar(&a.noColor, "no-color", false, "no colour (NO_COLOR does the same)")
+	f.StringVar(&a.state, "state", envOr("TARE_STATE", ".tare"), "directory that keeps runs and proofs (TARE_STATE)")
+	f.StringVar(&a.backend, "sandbox", "bwrap", "bwrap, or process: no isolation, only limits")
+	root.AddCommand(a.demo(), a.list(), a.show(), a.run(), a.grade(), a.regrade(), a.prove(), a.mcp(), a.report(), a.doctor(), a.version())
+	strict(root)
+	return root
+}
+
+// strict makes wrong numbers of arguments and unknown commands bad usage, whatever the command declares.
+func strict(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return usage("%w; see '%s --help'", err, c.CommandPath())
+			}
+			return nil
+		}
+	} else if !c.Runnable() {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("there is no command %q; see '%s --help'", args[0], c.CommandPath())
+			}
+			return nil
+		}
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
+	for _, sub := range c.Commands() {
+		strict(sub)
+	}
+}
+
+func (a *app) json() bool { return a.format == "json" }
+
+// note tells a person something on stderr, unless told to be quiet.
+func (a *app) note(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.stderr, format+"\n", args...)
+	}
+}
+
+// writeJSON writes v as one line of JSON on stdout.
+func (a *app) writeJSON(v any) error {
+	b, err := tare.Canonical(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s\n", b)
+	return err
+}
+
+func envOr(key, fallback string) string {
+	if v := os.Getenv(key); v != "" {
+		return v
+	}
+	return fallback
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+}
+
+// printable makes untrusted text fit for a terminal: control characters other than newline and tab are shown as escapes.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return '�'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "�"))
+}

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tare"
+	"tare/internal/run"
+	"tare/internal/workspace"
+)
+
+func (a *app) grade() *cobra.Command {
+	var task, solution, patch, record string
+	c := &cobra.Command{
+		Use:   "grade --task TASK (--solution DIR | --patch FILE | --record FILE)",
+		Short: "Grade a finished tree, a patch or a record, with no agent",
+		Long: `grade lays a finished tree (or the seed with a patch applied) into a fresh workspace and grades it on the path that an
+agent's work takes. --record judges a record that is there already and runs nothing.
+
+Exit codes: 0 PASS, 1 FAIL, 3 UNVERIFIED, 2 bad input, 4 the machine cannot grade.`,
+		Example: "  tare grade --task tickets/bugfix_inventory --solution ./my-fix\n  tare grade --task tickets/bugfix_inventory --patch fix.patch --format json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			given := 0
+			for _, v := range []string{solution, patch, record} {
+				if v != "" {
+					given++
+				}
+			}
+			if task == "" || given != 1 {
+				return usage("grade takes --task and one of --solution, --patch, --record; see 'tare grade --help'")
+			}
+			tasks, err := a.tasks([]string{task})
+			if err != nil {
+				return err
+			}
+			if len(tasks) != 1 {
+				return usage("--task takes one task; %q is %d", task, len(tasks))
+			}
+			if record != "" {
+				return a.gradeRecord(tasks[0], record)
+			}
+			tree, err := solutionTree(c.Context(), tasks[0], solution, patch)
+			if err != nil {
+				return err
+			}
+			return a.gradeTree(c.Context(), tasks[0], tree)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&task, "task", "", "the task: suite/name or a directory with a task.yaml")
+	f.StringVar(&solution, "solution", "", "directory that holds the whole finished workspace")
+	f.StringVar(&patch, "patch", "", "git patch against the task's seed")
+	f.StringVar(&record, "record", "", "record.json of an episode")
+	return c
+}
+
+// solutionTree reads what is to be graded; whatever is wrong with it is bad input.
+func solutionTree(ctx context.Context, task *tare.Task, solution, patch string) (tare.Tree, error) {
+	if solution != "" {
+		tree, err := workspace.Read(solution, workspace.ReadLimits{Skip: []string{".git"}})
+		if err != nil {
+			return nil, usage("reading --solution: %w", err)
+		}
+		return tree, nil
+	}
+	b, err := os.ReadFile(patch)
+	if err != nil {
+		return nil, usage("reading --patch: %w", err)
+	}
+	tree, err := workspace.Apply(ctx, task.Seed, b)
+	if err != nil {
+		return nil, usage("applying %s to the seed of %s: %w", patch, task.ID, err)
+	}
+	return tree, nil
+}
+
+func (a *app) gradeTree(ctx context.Context, task *tare.Task, tree tare.Tree) error {
+	return a.withRig(ctx, func(ctx context.Context, r *rig) error {
+		bar := a.progress()
+		bar.say("grading %s …", task.ID)
+		job := run.Job{Task: task, Solution: tree, Episode: r.episode(task, "solution:"+short(tree.Digest()))}
+		one := run.Rig{Play: r.play, Attempts: 2, Grader: r.grader, Proof: a.proofOf}
+		results, err := one.Run(ctx, "", run.Plan{Jobs: []run.Job{job}}, nil)
+		bar.clear()
+		if err != nil {
+			return err
+		}
+		if !results[0].Played() {
+			return exit{exitInterrupted, errors.New("interrupted before the verdict")}
+		}
+		return a.showVerdict(results[0])
+	})
+}
+
+func (a *app) gradeRecord(task *tare.Task, path string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return usage("reading --record: %w", err)
+	}
+	var rec tare.Record
+	if err := json.Unmarshal(b, &rec); err != nil {
+		return usage("reading --record %s: %w", path, err)
+	}
+	if rec.Schema != tare.RecordSchema {
+		return usage("reading --record %s: its schema is %q, not %q", path, rec.Schema, tare.RecordSchema)
+	}
+	if rec.TaskHash != task.Hash {
+		return usage("%s is a record of another version of the task: it names %s, and %s is %s", path, rec.TaskHash, task.ID, task.Hash)
+	}
+	entry, err := tare.NewEntry(rec)
+	if err != nil {
+		return err
+	}
+	one := run.Rig{Grader: tare.GraderDigest(), Proof: a.proofOf}
+	return a.showVerdict(run.Result{Job: run.Job{Task: task, Episode: rec.Trajectory.Episode}, Record: rec, Verdict: one.Judge(task, rec, entry.Hash)})
+}
+
+// showVerdict prints a verdict and makes of it an exit code.
+func (a *app) showVerdict(r run.Result) error {
+	if a.json() {
+		if err := a.writeJSON(r.Verdict); err != nil {
+			return err
+		}
+	} else if err := a.writeVerdict(r); err != nil {
+		return err
+	}
+	return outcomeExit([]run.Result{r})
+}
+
+// outcomeExit is the exit code of what was graded: FAIL over UNVERIFIED over success.
+func outcomeExit(results []run.Result) error {
+	code := exitOK
+	for _, r := range results {
+		switch {
+		case r.Verdict.Outcome == tare.Fail:
+			code = exitFailed
+		case r.Verdict.Outcome != tare.Pass && code == exitOK:
+			code = exitUnverified
+		}
+	}
+	if code == exitOK {
+		return nil
+	}
+	return exit{code, nil}
+}
+
+func (a *app) version() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the grader's hash", Args: cobra.NoArgs, Example: "  tare version",
+		RunE: func(*cobra.Command, []string) error {
+			if a.json() {
+				return a.writeJSON(map[string]any{"schema": "tare.version/1", "grader": tare.GraderDigest()})
+			}
+			_, err := fmt.Fprintf(a.stdout, "tare, grader %s\n", tare.GraderDigest())
+			return err
+		},
+	}
+}
+
+// short is as much of a digest as tells trees apart for people.
+func short(d tare.Digest) string { return strings.TrimPrefix(string(d), "sha256:")[:12] }

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"os"
+	"time"
+
+	"tare"
+	"tare/internal/report"
+	"tare/internal/run"
+)
+
+func (a *app) options() report.Options { return report.Options{Color: a.colour} }
+
+// rows turns results into what the report shows.
+func rows(results []run.Result) []report.Row {
+	out := make([]report.Row, len(results))
+	for i, r := range results {
+		out[i] = report.Row{
+			Episode: r.Job.Episode, Title: r.Job.Task.Title, HeldOut: r.Job.Task.Category == tare.HeldOut, Decoys: r.Job.Task.Decoys,
+			Verdict: r.Verdict, Trajectory: r.Record.Trajectory,
+		}
+	}
+	return out
+}
+
+func (a *app) writeMatrix(results []run.Result) error {
+	return report.Matrix(a.stdout, rows(results), a.options())
+}
+
+func (a *app) writeVerdict(r run.Result) error {
+	return report.VerdictText(a.stdout, rows([]run.Result{r})[0], a.options())
+}
+
+func (a *app) writeMetrics(results []run.Result) error {
+	return report.Metrics(a.stdout, rows(results), a.options())
+}
+
+// page is everything of a run that a file can show.
+func (a *app) page(id string, results []run.Result) report.Result {
+	return report.Result{Run: id, Rows: rows(results), ProofLines: a.proofLines(results)}
+}
+
+func (a *app) junit(id string, results []run.Result) func(*os.File) error {
+	return func(f *os.File) error { return report.JUnit(f, a.page(id, results)) }
+}
+
+func (a *app) html(id string, results []run.Result) func(*os.File) error {
+	return func(f *os.File) error { return report.HTML(f, a.page(id, results)) }
+}
+
+// count says how a run stands.
+func count(results []run.Result) counts {
+	n := counts{Planned: len(results)}
+	for _, r := range results {
+		switch r.Verdict.Outcome {
+		case tare.Pass:
+			n.Passed++
+		case tare.Fail:
+			n.Failed++
+		case tare.Unverified:
+			n.Unverified++
+		default:
+			n.Missing++
+		}
+		if r.Verdict.Unfinished {
+			n.Unfinished++
+		}
+		if r.Verdict.Cause == tare.CauseInfrastructure {
+			n.Infrastructure++
+		}
+	}
+	n.Graded = n.Passed + n.Failed
+	return n
+}
+
+func startedAt(results []run.Result) time.Time {
+	var first time.Time
+	for _, r := range results {
+		if at := r.Record.Trajectory.Started; !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
+}

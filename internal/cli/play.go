@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tare"
+	"tare/internal/agent"
+	"tare/internal/check"
+	"tare/internal/episode"
+	"tare/internal/evidence"
+	"tare/internal/run"
+	"tare/internal/suite"
+	"tare/internal/tools"
+	"tare/internal/workspace"
+)
+
+// play is production's player: every episode, control and solution goes through it.
+func (r *rig) play(ctx context.Context, job run.Job, w io.Writer) (tare.Record, error) {
+	runner, err := check.For(job.Task.Runner)
+	if err != nil {
+		return tare.Record{}, err
+	}
+	who, err := r.agent(job)
+	if err != nil {
+		return tare.Record{}, err
+	}
+	scanner, err := r.scanner(job.Task)
+	if err != nil {
+		return tare.Record{}, err
+	}
+	cfg := episode.Config{
+		Episode:  job.Episode,
+		Agent:    who,
+		Evidence: evidence.Request{Task: job.Task, Sandbox: r.sb, Runner: runner, Jobs: r.inner},
+		Serve: func(ctx context.Context, world episode.World) (episode.Served, error) {
+			return r.serve(ctx, job.Task, runner, world)
+		},
+		Record:  w,
+		Scanner: scanner,
+		Proof:   job.Solution != nil || strings.HasPrefix(job.Episode.Agent, controlAgent),
+	}
+	if strings.HasPrefix(job.Episode.Agent, "cmd:") && bridge() != "" {
+		cfg.Executables = []string{bridge()}
+	}
+	if r.keep {
+		cfg.Keep = func(dir string) { r.keepWorkspace(job.Episode, dir) }
+	}
+	return episode.Play(ctx, cfg)
+}
+
+// controlAgent begins the name of the agent of an episode that plays a control.
+const controlAgent = "control:"
+
+// agent makes the agent of a job. Scripted agents get a reference as data, another one each trial.
+func (r *rig) agent(job run.Job) (agent.Agent, error) {
+	name := job.Episode.Agent
+	switch {
+	case job.Solution != nil:
+		return agent.Tree(name, job.Solution), nil
+	case r.byHand != nil && name == byHandAgent:
+		return r.byHand, nil
+	case strings.HasPrefix(name, "cmd:"):
+		return agent.Command(name, strings.TrimPrefix(name, "cmd:"))
+	}
+	refs := job.Task.References
+	if len(refs) == 0 {
+		return nil, fmt.Errorf("task %s has no reference for agent %s to carry out", job.Task.ID, name)
+	}
+	ref := refs[(max(1, job.Episode.Trial)-1)%len(refs)]
+	s := agent.Solution{Fix: ref.Fix, Test: ref.Test}
+	for _, q := range job.Task.Requirements {
+		s.Requirements = append(s.Requirements, q.Text)
+	}
+	return agent.Scripted(strings.TrimPrefix(name, controlAgent), s)
+}
+
+func isScripted(name string) bool { return slices.Contains(agent.ScriptedNames(), name) }
+
+// serve opens the six tools over a workspace on a Unix socket that only agents of this episode are shown.
+func (r *rig) serve(ctx context.Context, task *tare.Task, runner check.Runner, world episode.World) (episode.Served, error) {
+	dir, err := r.sb.NewDir("m-*") // where the sandbox can hand the socket to its user
+	if err != nil {
+		return episode.Served{}, err
+	}
+	w, err := tools.New(tools.Config{
+		Workspace: world.Workspace, Sandbox: r.sb, Runner: runner, Sources: task.Sources, Limits: world.Limits,
+		OnStep: world.OnStep, OnProblem: world.OnProblem, Began: world.Began,
+	})
+	if err != nil {
+		return episode.Served{}, errors.Join(err, os.RemoveAll(dir))
+	}
+	socket := filepath.Join(dir, "mcp.sock")
+	l, err := w.ListenUnix(ctx, socket)
+	if err != nil {
+		return episode.Served{}, errors.Join(err, w.Close(), os.RemoveAll(dir))
+	}
+	if r.byHand != nil {
+		r.byHand.world = w
+	}
+	return episode.Served{Socket: socket, Exhausted: w.Exhausted(), Close: func() error {
+		return errors.Join(w.Close(), l.Close(), os.RemoveAll(dir))
+	}}, nil
+}
+
+// scanner is the leak scan for a task: it looks for the task's own answers and for the tickets of all others.
+func (r *rig) scanner(task *tare.Task) (*workspace.Scanner, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.scanners[task.Hash]; s != nil {
+		return s, nil
+	}
+	var secrets []workspace.Secret
+	for _, s := range suite.Secrets(task) {
+		secrets = append(secrets, workspace.Secret(s))
+	}
+	for _, other := range r.known {
+		if other.ID != task.ID {
+			secrets = append(secrets, workspace.Secret{Name: "ticket of " + other.ID, Data: []byte(other.Ticket)})
+		}
+	}
+	allowed := [][]byte{[]byte(task.Ticket)}
+	for _, f := range task.Seed {
+		allowed = append(allowed, f.Data)
+	}
+	s := workspace.NewScanner(secrets, allowed...)
+	r.scanners[task.Hash] = s
+	return s, nil
+}
+
+// keepWorkspace moves a workspace out of the sandbox's state, which is cleared at the end, into the store's directory.
+func (r *rig) keepWorkspace(ep tare.Episode, dir string) {
+	short := strings.TrimPrefix(string(ep.Key()), "sha256:")[:16]
+	place := filepath.Join(r.a.state, "workspaces", short)
+	ws := &workspace.Workspace{Dir: dir}
+	tree, err := ws.Snapshot()
+	if _, bad := workspace.LeftOut(err); bad != nil {
+		r.a.note("the workspace of %s by %s cannot be kept: %v", ep.Task, ep.Agent, bad)
+		return
+	}
+	err = errors.Join(os.RemoveAll(place), os.MkdirAll(filepath.Dir(place), 0o755))
+	if err == nil {
+		err = workspace.Lay(place, tree, workspace.Owner{UID: -1, GID: -1})
+	}
+	if err = errors.Join(err, ws.Remove()); err != nil {
+		r.a.note("the workspace of %s by %s cannot be kept: %v", ep.Task, ep.Agent, err)
+		return
+	}
+	r.a.note("the workspace of %s by %s is in %s", ep.Task, printable(ep.Agent), place)
+}

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare"
+	"tare/internal/proof"
+	"tare/internal/run"
+)
+
+func (a *app) prove() *cobra.Command {
+	var sweepOnly bool
+	var jobs int
+	c := &cobra.Command{
+		Use:   "prove [TASK|SUITE…]",
+		Short: "Play every control twice and show that the grader tells right from wrong",
+		Long: `prove plays what a task's right verdicts are known for: the unfixed seed, an agent that does nothing, each reference
+with and without its regression test, worthless tests, wrong solutions and unusual right ones. Each row states the
+outcome, the gate and the reason that must come out; anything else, or a row that comes out otherwise the second
+time, is named and makes the exit code 1. A certificate is kept, and every later verdict says that it is proven.`,
+		Example: "  tare prove tickets/bugfix_inventory\n  tare prove tickets --jobs 2\n  tare prove tickets --sweep-only",
+		RunE: func(c *cobra.Command, args []string) error {
+			tasks, err := a.tasks(args)
+			if err != nil {
+				return err
+			}
+			return a.withRig(c.Context(), func(ctx context.Context, r *rig) error {
+				tables, err := a.proveTasks(ctx, r, tasks, proofFlags{jobs: jobs, sweepOnly: sweepOnly})
+				if err != nil {
+					return err
+				}
+				return a.showProof(tables)
+			})
+		},
+	}
+	c.Flags().BoolVar(&sweepOnly, "sweep-only", false, "only the four states of each task, once; no certificate")
+	c.Flags().IntVar(&jobs, "jobs", runtime.NumCPU(), "controls played at once")
+	return c
+}
+
+type proofFlags struct {
+	jobs      int
+	sweepOnly bool
+}
+
+func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags proofFlags) ([]proof.Table, error) {
+	var tables []proof.Table
+	r.inner = max(1, runtime.NumCPU()/flags.jobs)
+	bar := a.progress()
+	defer bar.clear()
+	for i, t := range tasks {
+		began := time.Now()
+		o := proof.Options{Jobs: flags.jobs, Progress: func(done, all int) {
+			bar.say("proving %s (%d/%d): %d of %d controls, %s", t.ID, i+1, len(tasks), done, all, took(time.Since(began)))
+		}}
+		if flags.sweepOnly {
+			o.Passes = 1
+			o.Controls = inSweep(t)
+		}
+		table, err := proof.Prove(ctx, t, r.judgeControl, o)
+		if err != nil {
+			return tables, err
+		}
+		tables = append(tables, table)
+		if !flags.sweepOnly {
+			if err := a.certify(table, t.Runner); err != nil {
+				return tables, err
+			}
+		}
+	}
+	return tables, nil
+}
+
+// inSweep picks the controls of the four-state sweep: the seed, the first reference with and without its test, and the vacuous test.
+func inSweep(t *tare.Task) func(tare.Control) bool {
+	keep := map[string]bool{}
+	seen := map[string]bool{}
+	for _, c := range t.Controls {
+		state := ""
+		switch {
+		case c.Origin == tare.FromSeed:
+			state = "unfixed"
+		case c.Origin == tare.FromReference && strings.HasSuffix(c.Name, "+test"):
+			state = "genuine"
+		case c.Origin == tare.FromReference:
+			state = "untested"
+		case c.Origin == tare.FromWorthless && strings.Contains(c.Name, "vacuous"):
+			state = "vacuous"
+		}
+		if state != "" && !seen[state] {
+			seen[state], keep[c.Name] = true, true
+		}
+	}
+	return func(c tare.Control) bool { return keep[c.Name] }
+}
+
+// judgeControl plays a control on production's path and judges it; nothing of it is kept.
+func (r *rig) judgeControl(ctx context.Context, task *tare.Task, c tare.Control) (run.Result, error) {
+	job := run.Job{Task: task, Episode: r.episode(task, controlAgent+c.Name)}
+	if c.Agent != "" {
+		job.Episode.Agent = controlAgent + c.Agent
+	} else {
+		job.Solution = c.Solution(task.Seed)
+	}
+	one := run.Rig{Play: r.play, Attempts: 2, Grader: r.grader}
+	results, err := one.Run(ctx, "", run.Plan{Jobs: []run.Job{job}}, nil)
+	if err != nil {
+		return run.Result{}, err
+	}
+	if !results[0].Played() {
+		return run.Result{}, context.Cause(ctx)
+	}
+	return results[0], nil
+}
+
+func (a *app) showProof(tables []proof.Table) error {
+	if a.json() {
+		if err := proof.WriteJSON(a.stdout, tables); err != nil {
+			return err
+		}
+	} else {
+		writeProof(a.stdout, tables)
+	}
+	for _, t := range tables {
+		if !t.OK() {
+			return exit{exitFailed, nil}
+		}
+	}
+	return nil
+}
+
+// writeProof prints the sweep, then each task's controls, then what deserves a look.
+func writeProof(w io.Writer, tables []proof.Table) {
+	writeSweep(w, tables)
+	for _, t := range tables {
+		fmt.Fprintf(w, "\n%s%s  %d controls, %d passes, isolation %s\n", t.Task, heldOut(t.HeldOut), len(t.Rows), t.Passes, t.Isolation)
+		for _, r := range t.Rows {
+			mark := "ok   "
+			if !r.OK {
+				mark = "WRONG"
+			}
+			fmt.Fprintf(w, "  %s  %-11s %-28s %-10s %4s  %s\n", mark, r.Origin, clip(r.Control, 28), r.Got.Outcome, rewardText(r.Got.Reward), gateText(r.Got))
+			if !r.OK {
+				fmt.Fprintf(w, "         %s\n", printable(r.Wrong))
+				if r.Got.Reason != "" {
+					fmt.Fprintf(w, "         the grader said: %s\n", printable(r.Got.Reason))
+				}
+			}
+		}
+		if len(t.Idle) > 0 {
+			fmt.Fprintf(w, "  %d hidden cases stop no control by themselves: %s\n", len(t.Idle), clip(strings.Join(t.Idle, ", "), 400))
+		}
+	}
+	rows, wrong := 0, 0
+	for _, t := range tables {
+		for _, r := range t.Rows {
+			rows++
+			if !r.OK {
+				wrong++
+			}
+		}
+	}
+	fmt.Fprintf(w, "\n%d tasks, %d controls, %d not as they must be\n", len(tables), rows, wrong)
+}
+
+// writeSweep prints seed 000's table: what the grader makes of the four states of each task.
+func writeSweep(w io.Writer, tables []proof.Table) {
+	fmt.Fprintf(w, "%-42s %11s %11s %11s %11s\n", "sweep: reward in four states", "unfixed", "fix, no", "fix, real", "fix, empty")
+	fmt.Fprintf(w, "%-42s %11s %11s %11s %11s\n", "", "seed", "test", "test", "test")
+	for _, t := range tables {
+		s := proof.SweepOf(t)
+		fmt.Fprintf(w, "%-42s %11s %11s %11s %11s\n", clip(t.Task, 42), stateText(s.Unfixed), stateText(s.Untested), stateText(s.Genuine), stateText(s.Vacuous))
+	}
+}
+
+func stateText(r *proof.Row) string {
+	switch {
+	case r == nil:
+		return "-"
+	case !r.OK:
+		return rewardText(r.Got.Reward) + " WRONG"
+	default:
+		return rewardText(r.Got.Reward)
+	}
+}
+
+func gateText(g proof.Got) string {
+	if g.Gate == "" {
+		return ""
+	}
+	if g.Requirement != 0 {
+		return fmt.Sprintf("%s, requirement %d", g.Gate, g.Requirement)
+	}
+	return g.Gate
+}
+
+func rewardText(r *float64) string {
+	if r == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", *r)
+}
+
+func heldOut(yes bool) string {
+	if yes {
+		return " (held-out)"
+	}
+	return ""
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"tare"
+	"tare/internal/check"
+	"tare/internal/proof"
+	"tare/internal/sandbox"
+	"tare/internal/store"
+	"tare/internal/suite"
+	"tare/internal/workspace"
+	"tare/suites"
+)
+
+// A rig is what playing and grading need, opened once per command.
+type rig struct {
+	a      *app
+	sb     sandbox.Sandbox
+	store  *store.Files
+	grader tare.Digest
+	keep   bool    // leave workspaces
+	inner  int     // commands that one grading runs at once
+	byHand *byHand // the one agent of tare mcp
+
+	known []*tare.Task // whose secrets the leak scan looks for
+
+	mu       sync.Mutex
+	scanners map[tare.Digest]*workspace.Scanner
+}
+
+func (a *app) files() *store.Files { return store.OpenFiles(a.state) }
+
+// withRig opens the sandbox, does the work and cleans up, whatever came of it.
+func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) error) (err error) {
+	if a.backend != "bwrap" && a.backend != "process" {
+		return usage("--sandbox is bwrap or process, not %q", a.backend)
+	}
+	known, err := a.tasks(nil)
+	if err != nil {
+		return err
+	}
+	sb, err := sandbox.Open(ctx, sandbox.Options{Backend: a.backend, Bridge: bridge()})
+	if err != nil {
+		return a.unavailable(err)
+	}
+	r := &rig{a: a, sb: sb, store: a.files(), grader: tare.GraderDigest(), known: known, inner: runtime.NumCPU(), scanners: map[tare.Digest]*workspace.Scanner{}}
+	defer func() { err = errors.Join(err, sb.Close()) }()
+	return work(ctx, r)
+}
+
+// unavailable says what mends a machine that cannot grade.
+func (a *app) unavailable(err error) error {
+	var none *sandbox.Unavailable
+	if errors.As(err, &none) && none.Mend != "" {
+		return exit{exitRig, fmt.Errorf("%w\n  to mend it: %s\n  tare doctor tries everything that tare needs", err, none.Mend)}
+	}
+	return exit{exitRig, err}
+}
+
+// bridge is the helper beside this binary that lets a sandboxed agent reach its MCP server.
+func bridge() string {
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	path := filepath.Join(filepath.Dir(self), "tare-bridge")
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
+// builtin loads the suites that the binary holds.
+var builtin = sync.OnceValues(func() ([]*suite.Suite, error) {
+	var out []*suite.Suite
+	for _, a := range suites.Archives() {
+		s, err := suite.FromArchive(a.Name, a.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("loading the built-in suite %s: %w", a.Name, err)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+})
+
+// tasks finds the tasks that args name; all built-in ones when there are none.
+func (a *app) tasks(args []string) ([]*tare.Task, error) {
+	known, err := builtin()
+	if err != nil {
+		return nil, err
+	}
+	var out []*tare.Task
+	if len(args) == 0 {
+		for _, s := range known {
+			out = append(out, s.Tasks...)
+		}
+		return out, nil
+	}
+	seen := map[tare.Digest]bool{}
+	for _, arg := range args {
+		tasks, err := suite.Resolve(arg, known)
+		if err != nil {
+			return nil, exit{exitUsage, err}
+		}
+		for _, t := range tasks {
+			if !seen[t.Hash] {
+				seen[t.Hash] = true
+				out = append(out, t)
+			}
+		}
+	}
+	return out, nil
+}
+
+// isolation is what verdicts by the chosen backend say of themselves, as far as that is known without starting it.
+func (a *app) isolation() string { return a.backend }
+
+func (a *app) certify(t proof.Table, runner string) error {
+	tools, err := check.Identity(runner)
+	if err != nil {
+		return err
+	}
+	entry, err := proof.Certify(t, tare.GraderDigest(), tools, time.Now())
+	if err != nil {
+		return err
+	}
+	return a.files().SaveProof(t.Task, entry.Bytes)
+}
+
+// proofOf is the standing of a task's proof. What cannot be read is no proof.
+func (a *app) proofOf(t *tare.Task) tare.Proof {
+	b, err := a.files().FindProof(t.ID)
+	if err != nil {
+		return tare.Proof{Status: tare.Unproven}
+	}
+	tools, err := check.Identity(t.Runner)
+	if err != nil {
+		return tare.Proof{Status: tare.Unproven}
+	}
+	return proof.Standing(b, t, tare.GraderDigest(), a.isolation(), tools)
+}
+
+// episode is the first episode of agent on task, as this rig plays it.
+func (r *rig) episode(t *tare.Task, agent string) tare.Episode {
+	return tare.Episode{Task: t.ID, TaskHash: t.Hash, Agent: agent, Limits: t.Limits, Isolation: r.sb.Isolation(), Trial: 1}
+}
+
+// counts is how a run stands.
+type counts struct {
+	Planned        int `json:"planned"`
+	Graded         int `json:"graded"`
+	Passed         int `json:"passed"`
+	Failed         int `json:"failed"`
+	Unverified     int `json:"unverified"`
+	Unfinished     int `json:"unfinished"`
+	Infrastructure int `json:"infrastructure"`
+	Missing        int `json:"missing"`
+}

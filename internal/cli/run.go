@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare"
+	"tare/internal/run"
+	"tare/internal/workspace"
+)
+
+type runFlags struct {
+	agents  []string
+	trials  int
+	jobs    int
+	seed    int64
+	wall    time.Duration
+	turns   int
+	keep    bool
+	heldOut bool
+	junit   string
+	html    string
+}
+
+func (a *app) run() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run TASK|SUITE… --agent A[,B…]",
+		Short: "Play agents on tasks and grade what they did",
+		Long: `run plays each agent on each task in a fresh workspace, over MCP, and grades the workspace that it leaves. The same
+command again resumes: what is finished is not played again.
+
+Agents:
+  noop                does nothing
+  reference           writes a reference fix and its regression test
+  baseline            fixes, and stops at green tests
+  advanced            walks the requirements, adds a regression test, looks for new files
+  recovery            guesses a path, fails, lists, retries
+  tree:DIR            puts a finished workspace in place
+  cmd:./run_agent.sh  any command; it gets the prompt and the workspace (docs/agents.md)
+
+Interrupt once to finish what is running and stop, twice to stop now; the same command goes on from there.`,
+		Example: "  tare run tickets --agent baseline,advanced --trials 2 --jobs 2\n  tare run tickets/bugfix_inventory --agent cmd:./run_agent.sh --keep",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			tasks, err := a.tasks(args)
+			if err != nil {
+				return err
+			}
+			return a.runTasks(c.Context(), tasks, f)
+		},
+	}
+	fs := c.Flags()
+	fs.StringSliceVar(&f.agents, "agent", nil, "agents to play, separated by commas")
+	fs.IntVar(&f.trials, "trials", 1, "episodes of each agent on each task")
+	fs.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "episodes played at once")
+	fs.Int64Var(&f.seed, "seed", 0, "seed of the run; another one is another run")
+	fs.DurationVar(&f.wall, "wall", 0, "time limit of an episode; default: the task's")
+	fs.IntVar(&f.turns, "turns", 0, "tool calls of an episode; default: the task's")
+	fs.BoolVar(&f.keep, "keep", false, "leave the workspaces and say where they are")
+	fs.BoolVar(&f.heldOut, "held-out", true, "play held-out tasks too")
+	fs.StringVar(&f.junit, "junit", "", "also write the results as JUnit XML to this file")
+	fs.StringVar(&f.html, "html", "", "also write the results as one HTML page to this file")
+	return c
+}
+
+// plan makes the jobs of a run. Fixtures test the grader and are no work for agents: named alone they are refused,
+// in a suite they are left out.
+func (a *app) plan(r *rig, tasks []*tare.Task, f runFlags) (run.Plan, error) {
+	var plan run.Plan
+	if len(f.agents) == 0 {
+		return plan, usage("run takes --agent; try --agent baseline,advanced")
+	}
+	if f.trials < 1 || f.jobs < 1 {
+		return plan, usage("--trials and --jobs are at least 1")
+	}
+	tasks, err := forAgents(tasks, f.heldOut)
+	if err != nil {
+		return plan, err
+	}
+	seen := map[tare.Digest]bool{}
+	for _, t := range tasks {
+		for _, name := range f.agents {
+			for trial := 1; trial <= f.trials; trial++ {
+				job := run.Job{Task: t, Episode: r.episode(t, name)}
+				job.Episode.Trial, job.Episode.Seed = trial, f.seed
+				if f.wall > 0 {
+					job.Episode.Limits.Wall = f.wall
+				}
+				if f.turns > 0 {
+					job.Episode.Limits.Turns = f.turns
+				}
+				if dir, ok := strings.CutPrefix(name, "tree:"); ok {
+					if job.Solution, err = workspace.Read(dir, workspace.ReadLimits{Skip: []string{".git"}}); err != nil {
+						return plan, usage("reading agent %s: %w", name, err)
+					}
+					job.Episode.Agent = "tree:" + short(job.Solution.Digest())
+				} else if err := a.checkAgent(name); err != nil {
+					return plan, err
+				}
+				if key := job.Episode.Key(); !seen[key] {
+					seen[key] = true
+					plan.Jobs = append(plan.Jobs, job)
+				}
+			}
+		}
+	}
+	return plan, nil
+}
+
+func forAgents(tasks []*tare.Task, withHeldOut bool) ([]*tare.Task, error) {
+	var out []*tare.Task
+	for _, t := range tasks {
+		switch {
+		case t.Category == tare.Fixture:
+		case t.Category == tare.HeldOut && !withHeldOut:
+		default:
+			out = append(out, t)
+		}
+	}
+	if len(out) == 0 && len(tasks) > 0 {
+		return nil, usage("%s is a fixture that tests the grader (or held out); no agent may be played on it", tasks[0].ID)
+	}
+	return out, nil
+}
+
+func (a *app) runTasks(ctx context.Context, tasks []*tare.Task, f runFlags) error {
+	return a.withRig(ctx, func(ctx context.Context, r *rig) error {
+		r.keep = f.keep
+		plan, err := a.plan(r, tasks, f)
+		if err != nil {
+			return err
+		}
+		id, results, interrupted, err := a.playPlan(ctx, r, plan, f.jobs)
+		if err != nil {
+			return err
+		}
+		if err := a.showRun(id, results, f); err != nil {
+			return err
+		}
+		if interrupted || !allPlayed(results) {
+			a.note("interrupted: %d of %d episodes are finished and kept; the same command goes on from here", played(results), len(results))
+			return exit{exitInterrupted, nil}
+		}
+		return outcomeExit(results)
+	})
+}
+
+// playPlan plays a plan with progress and interrupts: the first stops new episodes, the second gives up running ones.
+func (a *app) playPlan(ctx context.Context, r *rig, plan run.Plan, jobs int) (id string, results []run.Result, interrupted bool, err error) {
+	if id, err = plan.ID(); err != nil {
+		return "", nil, false, err
+	}
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	r.inner = max(1, runtime.NumCPU()/jobs)
+	stop := make(chan struct{})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt)
+	defer signal.Stop(signals)
+	finished := make(chan struct{})
+	defer close(finished)
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case <-signals:
+				if n == 0 {
+					a.note("\ninterrupted: finishing what is running; once more to stop now")
+					close(stop)
+				} else {
+					giveUp()
+				}
+			case <-finished:
+				return
+			}
+		}
+	}()
+	bar := a.progress()
+	rg := run.Rig{Play: r.play, Recorder: r.store, Jobs: jobs, Attempts: 3, Grader: r.grader, Proof: a.proofOf, Progress: a.runProgress(bar, len(plan.Jobs))}
+	results, err = rg.Run(ctx, id, plan, stop)
+	bar.clear()
+	select {
+	case <-stop:
+		interrupted = true
+	default:
+	}
+	return id, results, interrupted, err
+}
+
+func (a *app) runProgress(bar *bar, all int) func(run.Event) {
+	done, began := 0, time.Now()
+	return func(e run.Event) {
+		if e.Done {
+			done++
+		}
+		bar.say("%d of %d episodes, %s: %s by %s", done, all, took(time.Since(began)), e.Job.Episode.Task, e.Job.Episode.Agent)
+	}
+}
+
+// showRun prints a run's matrix, or its verdicts as JSON Lines, and writes the files that were asked for.
+func (a *app) showRun(id string, results []run.Result, f runFlags) error {
+	if f.junit != "" {
+		if err := writeFile(f.junit, a.junit(id, results)); err != nil {
+			return err
+		}
+	}
+	if f.html != "" {
+		if err := writeFile(f.html, a.html(id, results)); err != nil {
+			return err
+		}
+	}
+	if a.json() {
+		for _, r := range results {
+			if !r.Played() {
+				continue
+			}
+			if err := a.writeJSON(verdictLine(id, r)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := a.writeMatrix(results); err != nil {
+		return err
+	}
+	a.note("\nrun %s is kept in %s; tare show %s · tare report %s", id, a.state, id, id)
+	return nil
+}
+
+// A line is a verdict among others: the verdict's JSON with what tells it from its neighbours.
+type line struct {
+	tare.Verdict
+	Run     string       `json:"run"`
+	Episode tare.Episode `json:"episode"`
+}
+
+func verdictLine(id string, r run.Result) line {
+	return line{Verdict: r.Verdict, Run: id, Episode: r.Job.Episode}
+}
+
+func played(results []run.Result) int {
+	n := 0
+	for _, r := range results {
+		if r.Played() {
+			n++
+		}
+	}
+	return n
+}
+
+func allPlayed(results []run.Result) bool { return played(results) == len(results) }
+
+// checkAgent refuses a name that no agent answers to, before anything is run.
+func (a *app) checkAgent(name string) error {
+	if script, ok := strings.CutPrefix(name, "cmd:"); ok {
+		path, err := filepath.Abs(script)
+		if err != nil {
+			return err
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return usage("agent %s: %w", name, err)
+		}
+		if info.IsDir() || info.Mode()&0o111 == 0 {
+			return usage("agent %s: %s is not an executable file", name, path)
+		}
+		return nil
+	}
+	if !isScripted(name) {
+		return usage("there is no agent %q; there are noop, reference, baseline, advanced, recovery, tree:DIR and cmd:SCRIPT", name)
+	}
+	return nil
+}
+
+func writeFile(path string, render func(f *os.File) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return usage("writing %s: %w", path, err)
+	}
+	if err := errors.Join(render(f), f.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}

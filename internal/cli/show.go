@@ -1,0 +1,339 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare"
+	"tare/internal/oracle"
+	"tare/internal/run"
+	"tare/internal/store"
+	"tare/internal/trajectory"
+)
+
+func (a *app) show() *cobra.Command {
+	var metrics, ticket bool
+	var explain string
+	c := &cobra.Command{
+		Use:   "show TASK | RUN | RUN/EPISODE",
+		Short: "Show a task, a run, or one episode with its verdict",
+		Long: `show prints what is known of a task, a run or an episode. An episode is named by the run and enough of its task, agent and
+trial to tell it from others: RUN/bugfix_inventory/advanced, RUN/bugfix_inventory/advanced/2.`,
+		Example: "  tare show tickets/bugfix_inventory\n  tare show 3f2a9c1b7d04\n  tare show 3f2a9c1b7d04/bugfix_inventory/baseline --explain regression_test\n  tare show 3f2a9c1b7d04 --metrics",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			id, rest, _ := strings.Cut(args[0], "/")
+			run, err := a.findRun(id)
+			if errors.Is(err, store.ErrNotFound) {
+				tasks, err := a.tasks(args)
+				if err != nil {
+					return err
+				}
+				for _, t := range tasks {
+					if err := a.showTask(t, ticket); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			results, err := a.results(run)
+			if err != nil {
+				return err
+			}
+			if rest != "" {
+				results = matching(results, rest)
+				if len(results) == 0 {
+					return usage("run %s has no episode %q; see 'tare show %s'", run, rest, run)
+				}
+			}
+			switch {
+			case explain != "":
+				return a.explain(results, explain)
+			case metrics:
+				return a.showMetrics(results)
+			case len(results) == 1 && rest != "":
+				return a.showEpisode(run, results[0])
+			default:
+				return a.showRun(run, results, runFlags{})
+			}
+		},
+	}
+	c.Flags().BoolVar(&metrics, "metrics", false, "calls, files, failures, retries and times of each episode")
+	c.Flags().BoolVar(&ticket, "ticket", true, "print the ticket of a task")
+	c.Flags().StringVar(&explain, "explain", "", "show the command, the world and the observation behind this gate")
+	return c
+}
+
+// findRun completes the beginning of a run's id.
+func (a *app) findRun(prefix string) (string, error) {
+	runs, err := a.files().Runs()
+	if err != nil {
+		return "", err
+	}
+	var hits []string
+	for _, r := range runs {
+		if prefix != "" && strings.HasPrefix(r, prefix) {
+			hits = append(hits, r)
+		}
+	}
+	switch len(hits) {
+	case 0:
+		return "", fmt.Errorf("run %q: %w", prefix, store.ErrNotFound)
+	case 1:
+		return hits[0], nil
+	default:
+		return "", usage("%q is the beginning of %d runs: %s", prefix, len(hits), strings.Join(hits, ", "))
+	}
+}
+
+// results reads a run: a result per planned episode, without a verdict where the episode is not finished.
+func (a *app) results(id string) ([]run.Result, error) {
+	files := a.files()
+	var plan run.PlanFact
+	if err := files.Plan(id, &plan); err != nil {
+		return nil, err
+	}
+	known, err := a.tasks(nil)
+	if err != nil {
+		return nil, err
+	}
+	byHash := map[tare.Digest]*tare.Task{}
+	for _, t := range known {
+		byHash[t.Hash] = t
+	}
+	var out []run.Result
+	for _, ep := range plan.Episodes {
+		task := byHash[ep.TaskHash]
+		if task == nil { // changed or gone since; the record still shows
+			task = &tare.Task{ID: ep.Task, Title: ep.Task, Hash: ep.TaskHash}
+		}
+		r := run.Result{Job: run.Job{Task: task, Episode: ep}}
+		rec, verdict, ok, err := files.Finished(id, ep)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			r.Record, r.Verdict = rec, a.withProof(task, verdict)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// withProof is v with the standing of its proof as of now: a verdict may have been proven, or gone stale, since.
+func (a *app) withProof(task *tare.Task, v tare.Verdict) tare.Verdict {
+	v.Proof = a.proofOf(task)
+	if v.Grader != tare.GraderDigest() && v.Proof.Status == tare.Proven {
+		v.Proof.Status = tare.Stale // the certificate speaks of another grader than the one that judged
+	}
+	return v
+}
+
+// matching picks the episodes whose task, agent and trial begin as name says.
+func matching(results []run.Result, name string) []run.Result {
+	var out []run.Result
+	for _, r := range results {
+		ep := r.Job.Episode
+		_, short, _ := strings.Cut(ep.Task, "/")
+		for _, full := range []string{ep.Task, short} {
+			id := fmt.Sprintf("%s/%s/%d", full, ep.Agent, ep.Trial)
+			if id == name || strings.HasPrefix(id, name+"/") {
+				out = append(out, r)
+				break
+			}
+		}
+	}
+	return out
+}
+
+func (a *app) showTask(t *tare.Task, ticket bool) error {
+	if a.json() {
+		return a.writeJSON(map[string]any{
+			"schema": "tare.task-summary/1", "id": t.ID, "kind": t.Kind, "title": t.Title, "category": t.Category, "runner": t.Runner, "hash": t.Hash,
+			"requirements": t.Requirements, "visible": t.Visible, "sources": t.Sources, "cases": len(t.Cases), "controls": len(t.Controls), "proof": a.proofOf(t),
+		})
+	}
+	w := a.stdout
+	fmt.Fprintf(w, "%s  %s\n%s, %s, runner %s, %s\nproof: %s\n", t.ID, printable(t.Title), t.Kind, t.Category, t.Runner, t.Hash, a.proofOf(t).Status)
+	perRequirement := map[int]int{}
+	for _, c := range t.Cases {
+		perRequirement[c.Requirement]++
+	}
+	fmt.Fprintln(w, "\nrequirements (hidden cases of each):")
+	for _, q := range t.Requirements {
+		fmt.Fprintf(w, "  %d. %s (%d)\n", q.ID, printable(q.Text), perRequirement[q.ID])
+	}
+	fmt.Fprintln(w, "\nworkspace:")
+	for _, f := range t.Seed {
+		fmt.Fprintf(w, "  %s\n", printable(f.Path))
+	}
+	fmt.Fprintf(w, "\n%d controls, %d references, %d twins\n", len(t.Controls), len(t.References), len(t.Twins))
+	if ticket {
+		fmt.Fprintf(w, "\n%s\n", printable(strings.TrimSpace(t.Ticket)))
+	}
+	return nil
+}
+
+func (a *app) showEpisode(run string, r run.Result) error {
+	if a.json() {
+		return a.writeJSON(map[string]any{"schema": "tare.episode/1", "run": run, "record": r.Record, "verdict": r.Verdict})
+	}
+	if !r.Played() {
+		fmt.Fprintf(a.stdout, "%s by %s is planned and not finished\n", r.Job.Episode.Task, r.Job.Episode.Agent)
+		return nil
+	}
+	if err := a.writeVerdict(r); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout, "\ncalls:")
+	for _, s := range r.Record.Trajectory.Steps {
+		mark := "ok  "
+		if !s.Observation.OK {
+			mark = "fail"
+		}
+		args := clip(string(s.Call.Args), 48)
+		fmt.Fprintf(a.stdout, "  %3d  %7s  %s  %-12s %s\n", s.Call.Index, took(time.Duration(s.Observation.Seconds*float64(time.Second))), mark, clip(s.Call.Tool, 12), args)
+	}
+	if final := r.Record.Trajectory.Final; final != "" {
+		fmt.Fprintf(a.stdout, "\nlast message: %s\n", clip(final, 400))
+	}
+	return nil
+}
+
+func (a *app) showMetrics(results []run.Result) error {
+	rows := make([]trajectory.Metrics, 0, len(results))
+	var kept []run.Result
+	for _, r := range results {
+		if r.Played() {
+			rows = append(rows, trajectory.Measure(r.Record.Trajectory, r.Job.Task.Decoys))
+			kept = append(kept, r)
+		}
+	}
+	if a.json() {
+		for i, m := range rows {
+			if err := a.writeJSON(map[string]any{"schema": "tare.metrics/1", "episode": kept[i].Job.Episode, "reward": kept[i].Verdict.Reward, "metrics": m}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return a.writeMetrics(kept)
+}
+
+func (a *app) explain(results []run.Result, gate string) error {
+	for _, r := range results {
+		if !r.Played() {
+			continue
+		}
+		if _, ok := r.Verdict.Gate(gate); !ok {
+			names := make([]string, len(r.Verdict.Gates))
+			for i, g := range r.Verdict.Gates {
+				names[i] = g.Name
+			}
+			return usage("the verdict has no gate %q; it has %s", gate, strings.Join(names, ", "))
+		}
+		if a.json() {
+			g, _ := r.Verdict.Gate(gate)
+			var runs []tare.Run
+			for _, e := range r.Record.Evidence.Runs {
+				if slices.Contains(g.Evidence, e.ID) {
+					runs = append(runs, e)
+				}
+			}
+			if err := a.writeJSON(map[string]any{"schema": "tare.explanation/1", "episode": r.Job.Episode, "gate": g, "runs": runs}); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(a.stdout, "%s by %s, trial %d\n%s\n", r.Job.Episode.Task, printable(r.Job.Episode.Agent), r.Job.Episode.Trial, printable(oracle.Explain(r.Job.Task, r.Record, r.Verdict, gate)))
+	}
+	return nil
+}
+
+func (a *app) regrade() *cobra.Command {
+	return &cobra.Command{
+		Use:   "regrade RUN",
+		Short: "Judge a run's records again; adds verdicts, replaces none",
+		Long: `regrade asks the present grader about what was recorded. Where the answer is the same, nothing is added; where it is
+another, a verdict is added that names the one it supersedes. No agent is played and no check is run.`,
+		Example: "  tare regrade 3f2a9c1b7d04",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.regradeRun(args[0]) },
+	}
+}
+
+func (a *app) regradeRun(prefix string) error {
+	id, err := a.findRun(prefix)
+	if errors.Is(err, store.ErrNotFound) {
+		return usage("there is no run %q in %s", prefix, a.state)
+	}
+	if err != nil {
+		return err
+	}
+	results, err := a.results(id)
+	if err != nil {
+		return err
+	}
+	rig := run.Rig{Grader: tare.GraderDigest(), Proof: a.proofOf}
+	moved := 0
+	for i, r := range results {
+		if !r.Played() {
+			continue
+		}
+		if r.Job.Task.Seed == nil {
+			return usage("task %s has changed since run %s, or is gone; its records cannot be judged", r.Job.Episode.Task, id)
+		}
+		old := r.Verdict
+		again := rig.Judge(r.Job.Task, r.Record, old.Record)
+		if sameAnswer(old, again) {
+			continue
+		}
+		oldEntry, err := tare.NewEntry(old)
+		if err != nil {
+			return err
+		}
+		again.Supersedes = oldEntry.Hash
+		entry, err := tare.NewEntry(again)
+		if err != nil {
+			return err
+		}
+		if err := a.files().Amend(id, r.Job.Episode, entry); err != nil {
+			return err
+		}
+		moved++
+		if !a.json() {
+			fmt.Fprintf(a.stdout, "%s by %s: %s becomes %s\n", r.Job.Episode.Task, printable(r.Job.Episode.Agent), old.Outcome, again.Outcome)
+		}
+		results[i].Verdict = again
+	}
+	if a.json() {
+		if err := a.showRun(id, results, runFlags{}); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.stdout, "%d of %d verdicts changed\n", moved, played(results))
+	}
+	return outcomeExit(results)
+}
+
+// sameAnswer reports whether two verdicts say the same, whoever gave them and whenever.
+func sameAnswer(a, b tare.Verdict) bool {
+	norm := func(v tare.Verdict) string {
+		v.Grader, v.Supersedes, v.Proof = "", "", tare.Proof{}
+		out, err := json.Marshal(v)
+		if err != nil {
+			return err.Error()
+		}
+		return string(out)
+	}
+	return norm(a) == norm(b)
+}

@@ -1,0 +1,62 @@
+package proof
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"tare"
+)
+
+// CertificateSchema is the schema of a certificate's entry.
+const CertificateSchema = "tare.certificate/1"
+
+// A Certificate binds a proof to all that it speaks of. When any of these changes, it is stale.
+type Certificate struct {
+	Schema    string      `json:"schema"`
+	Task      string      `json:"task"`
+	TaskHash  tare.Digest `json:"task_hash"`
+	Grader    tare.Digest `json:"grader"`
+	Isolation string      `json:"isolation"`
+	Tools     string      `json:"tools"` // interpreter and test runner with their versions
+	Table     tare.Digest `json:"table"`
+	Controls  int         `json:"controls"`
+	Passes    int         `json:"passes"`
+	OK        bool        `json:"ok"` // every control came out as it must
+	Made      time.Time   `json:"made"`
+}
+
+// Certify makes the certificate of a whole table.
+func Certify(t Table, grader tare.Digest, tools string, made time.Time) (tare.Entry, error) {
+	if !t.Whole || t.Passes < 2 {
+		return tare.Entry{}, fmt.Errorf("certifying %s: the table is not whole, or was played once", t.Task)
+	}
+	digest, err := t.Digest()
+	if err != nil {
+		return tare.Entry{}, err
+	}
+	return tare.NewEntry(Certificate{
+		Schema: CertificateSchema, Task: t.Task, TaskHash: t.TaskHash, Grader: grader, Isolation: t.Isolation, Tools: tools,
+		Table: digest, Controls: len(t.Rows), Passes: t.Passes, OK: t.OK(), Made: made.UTC().Truncate(time.Second),
+	})
+}
+
+// Standing is what a certificate says of a task as it is now: proven, partly when some control did not come out as it
+// must, stale when the task, the grader, the isolation or the tools are not the ones that were proven, none without one.
+func Standing(certificate []byte, task *tare.Task, grader tare.Digest, isolation, tools string) tare.Proof {
+	if certificate == nil {
+		return tare.Proof{Status: tare.Unproven}
+	}
+	var c Certificate
+	if err := json.Unmarshal(certificate, &c); err != nil || c.Schema != CertificateSchema {
+		return tare.Proof{Status: tare.Unproven}
+	}
+	p := tare.Proof{Status: tare.Proven, Certificate: tare.HashBytes(certificate)}
+	switch {
+	case c.Task != task.ID || c.TaskHash != task.Hash || c.Grader != grader || c.Isolation != isolation || c.Tools != tools:
+		p.Status = tare.Stale
+	case !c.OK:
+		p.Status = tare.Partly
+	}
+	return p
+}
