@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -186,6 +187,32 @@ func TestFolderRefusals(t *testing.T) {
 		if task, err := LoadTask(dir); task != nil || err == nil {
 			t.Errorf("%s was loaded: %v, %v", dir, task, err)
 		}
+	}
+}
+
+func TestSocketInFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s", "t")
+	write(t, dir, tare.Tree{{Path: "task.yaml", Mode: 0o644}})
+	listener, err := net.Listen("unix", filepath.Join(dir, "sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	if _, err := LoadTask(dir); !strings.Contains(problems(err), "sock is neither a file, a folder nor a symbolic link") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestNamesOfFolders loads a task that stands alone, below a folder that could be no suite.
+func TestNamesOfFolders(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "My Documents", "task")
+	write(t, dir, queue(t))
+	if task, err := LoadTask(dir); err != nil || task.ID != "local/task" {
+		t.Errorf("got %+v, %v", task, err)
+	}
+	t.Chdir(dir)
+	if task, err := LoadTask("."); err != nil || task.ID != "local/task" {
+		t.Errorf("from within: %+v, %v", task, err)
 	}
 }
 

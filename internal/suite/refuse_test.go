@@ -138,6 +138,21 @@ func TestRefusals(t *testing.T) {
 		"random no JSON":      {[]edit{{"cases.jsonl", `"args": [[3, 4, 5], 3]`, `"args": [[3, 4, 5) 3]`}}, "cases.jsonl:1:66: a ',' is missing here"},
 		"random two a line":   {[]edit{{"cases.jsonl", `"want": []}`, `"want": []} {}`}}, "cases.jsonl:3:78: text after the value"},
 		"random key":          {[]edit{{"cases.jsonl", `"id": "r1"`, `"id": "r1", "seed": 4`}}, `cases.jsonl:1:14: a case has no key "seed"`},
+		"random in a folder":  {[]edit{{"task.yaml", "random: cases.jsonl", "random: seed/cases.jsonl"}, {"seed/cases.jsonl", "", "{}\n"}}, "task.yaml:59:9: the file of random cases stands beside task.yaml"},
+		"random too large":    {[]edit{{"cases.jsonl", "", strings.Repeat("\n", maxCasesBytes+1)}}, `task.yaml:59:9: the file "cases.jsonl" is larger than 8 MB`},
+		"random too many":     {[]edit{{"cases.jsonl", "", manyCases(maxCases)}}, "cases.jsonl:19998:1: a task has 20000 cases at most"},
+		"case is text":        {yaml("cases:\n", "cases:\n  - text\n"), "task.yaml:42:5: a case must be a mapping with the keys id, requirement, call, args, want, mirrors; this is text"},
+		"control is text":     {yaml("controls:\n", "controls:\n  - text\n"), "task.yaml:27:5: a control must be a mapping"},
+		"worthless is text":   {yaml("worthless:\n", "worthless:\n  - text\n"), "task.yaml:24:5: a worthless test must be a mapping"},
+		"reference is text":   {yaml("references:\n", "references:\n  - text\n"), "task.yaml:19:5: a reference must be a mapping"},
+		"twin is text":        {yaml("twins:\n", "twins:\n  - text\n"), "task.yaml:22:5: a twin must be a mapping"},
+		"expect is text":      {yaml("expect: {outcome: PASS}", "expect: PASS"), "task.yaml:36:13: an expectation must be a mapping"},
+		"blank":               {yaml("title: Popping an empty queue crashes the worker", `title: " "`), "task.yaml:3:8: title must not be empty"},
+		"backslash in yaml":   {yaml("sources: [src]", `sources: [src, 'a\b']`), `task.yaml:6:16: a source is "a\\b", which has a backslash`},
+		"ticket not UTF-8":    {[]edit{{"ticket.md", "# The worker crashes", "# The \xff"}}, "ticket.md: this is not UTF-8"},
+		"path not UTF-8":      {[]edit{{"seed/src/\xff.py", "", "x\n"}}, "the path is not UTF-8"},
+		"big set":             {yaml("want: [null]", "want: {$set: ["+strings.Repeat("1, ", 2001)+"]}"), "task.yaml:46:18: a set has more than 2000 items"},
+		"big dict":            {yaml("want: [null]", "want: {$dict: ["+strings.Repeat("1, ", 2001)+"]}"), "task.yaml:46:19: a dict has more than 2000 keys"},
 		"stray file":          {[]edit{{"controls/forgotten/src/queue.py", "", "pass\n"}}, "controls/forgotten: nothing in task.yaml names this"},
 		"stray file on top":   {[]edit{{"notes.txt", "", "pass\n"}}, "notes.txt: nothing in task.yaml names this"},
 		"left behind":         {[]edit{{"seed/src/__pycache__/queue.cpython-311.pyc", "", "pass\n"}}, "running the code left this behind; delete it"},
@@ -188,6 +203,14 @@ func manyKeys(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, "k%d: 1\n", i)
+	}
+	return b.String()
+}
+
+func manyCases(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"id": "m%d", "requirement": 2, "call": "drain", "args": [], "want": 1}`+"\n", i)
 	}
 	return b.String()
 }
