@@ -218,7 +218,7 @@ import os, sys
 import subject
 def path(): return [os.path.relpath(p, os.getcwd()) for p in sys.path[:3]]
 def loaded(): return sorted(m for m in sys.modules if m.startswith(("pytest", "_pytest", "pluggy")))
-def environment(): return sorted(set(os.environ) - {'PWD'})
+def environment(): return sorted(set(os.environ) - {'PWD', 'TARE_RUN'})
 def where(): return os.path.basename(os.getcwd())
 def writable(): return [os.access(os.path.dirname(__file__), os.W_OK), os.access(subject.__file__, os.W_OK)]
 `, 0, "path", "loaded", "environment", "where", "writable")
