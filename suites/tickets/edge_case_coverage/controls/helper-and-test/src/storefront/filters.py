@@ -1,0 +1,6 @@
+"""Choosing goods."""
+
+
+def mentioning(products, text):
+    """Return the products that mention a text."""
+    return list(filter(lambda product: product.mentions(text.lower()), products))

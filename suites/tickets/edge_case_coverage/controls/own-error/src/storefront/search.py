@@ -1,0 +1,18 @@
+"""The search field."""
+
+from storefront.goods import Product
+
+
+class InventoryService:
+    """Answers the search field of one shop."""
+
+    def __init__(self, products: list[Product]) -> None:
+        self._products = list(products)
+
+    def search(self, query: str) -> list[Product]:
+        """Return the goods that mention the query, or all of them for an empty one."""
+        if not query:
+            return self._products[:]
+        if not self._products:
+            raise LookupError("the shop has no goods")
+        return [product for product in self._products if product.mentions(query.lower())]

@@ -1,0 +1,5 @@
+"""The search field."""
+
+from storefront.search.service import InventoryService
+
+__all__ = ["InventoryService"]

@@ -1,0 +1,5 @@
+from storefront.search import InventoryService
+
+
+def test_new_shop_finds_nothing():
+    assert InventoryService([]).search("bread") == []

@@ -1,0 +1,4 @@
+from storefront.search import InventoryService
+
+empty = InventoryService([])
+assert empty.search("") == []

@@ -1,0 +1,3 @@
+def test_empty_shop():
+    empty = []
+    assert empty == []
