@@ -25,6 +25,7 @@ const (
 	envCaller = "TARE_TEST_CALLER"
 	envState  = "TARE_TEST_STATE"
 	envBridge = "TARE_TEST_BRIDGE"
+	envMarker = "TARE_TEST_MARKER"
 
 	callerUser     = "user"      // unprivileged
 	callerNoUserns = "no-userns" // root on a machine without user namespaces
@@ -252,7 +253,7 @@ func TestDoctorSaysWhatIsMissing(t *testing.T) {
 
 // TestDiesWithCaller kills a program in the middle of a run: what it ran must die with it.
 func TestDiesWithCaller(t *testing.T) {
-	const marker = "mark-dies-with-caller"
+	marker := os.Getenv(envMarker)
 	if os.Getenv(envCaller) == callerVictim {
 		sb := open("bwrap")(t)
 		sb.Run(t.Context(), sandbox.Cmd{
@@ -261,8 +262,9 @@ func TestDiesWithCaller(t *testing.T) {
 		})
 		return
 	}
+	marker = fmt.Sprintf("mark-dies-with-%d", os.Getpid())
 	victim := exec.Command(os.Args[0], "-test.run", "^TestDiesWithCaller$")
-	victim.Env = append(os.Environ(), envCaller+"="+callerVictim)
+	victim.Env = append(os.Environ(), envCaller+"="+callerVictim, envMarker+"="+marker)
 	out, err := victim.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -289,6 +291,7 @@ func TestDiesWithCaller(t *testing.T) {
 		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 		if n, err := unix.Poll(poll, 30_000); n != 1 {
 			t.Errorf("a process outlived its caller by 30 s (%v)", err)
+			unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 		}
 		unix.Close(fd)
 	}

@@ -124,7 +124,8 @@ func (s *suite) give(t *testing.T, name string, data string) {
 	}
 }
 
-// running counts the live processes of this machine that have marker among their arguments.
+// running finds the live processes of this machine that have marker among their arguments. It ends them, so that a sandbox
+// that leaves a fork bomb behind fails one test and does not spoil the machine.
 func running(t *testing.T, marker string) (pids []int) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -139,7 +140,11 @@ func running(t *testing.T, marker string) (pids []int) {
 		line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
 		if bytes.Contains(line, []byte(marker)) {
 			pids = append(pids, pid)
+			syscall.Kill(pid, syscall.SIGSTOP)
 		}
+	}
+	for _, pid := range pids {
+		syscall.Kill(pid, syscall.SIGKILL)
 	}
 	return pids
 }
