@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,32 +94,62 @@ env | grep -c ^TARE_
 	}
 }
 
+// A clock is a context whose time is up when the test says so.
+type clock struct {
+	context.Context
+	up chan struct{}
+}
+
+func (c clock) Done() <-chan struct{} { return c.up }
+
+func (c clock) Err() error {
+	select {
+	case <-c.up:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func TestCommandEnds(t *testing.T) {
 	sleep := marker()
+	// Those that hang say so by opening the pipe "ready"; then their time is up.
 	for name, tt := range map[string]struct {
 		body   string
-		wall   time.Duration
+		hangs  bool
 		stop   tare.StopReason
 		detail string
 		final  string
 	}{
-		"crash":       {"echo half; echo 'Traceback' >&2; echo 'KeyError: 3' >&2; exit 3", 0, tare.AgentCrash, "exit status 3: KeyError: 3", "half"},
-		"signal":      {"kill -SEGV $$", 0, tare.AgentCrash, "SIGSEGV", ""},
-		"hangs":       {"echo begun; sleep " + sleep, 4 * time.Second, tare.WallLimit, "time", "begun"},
-		"ignores":     {"trap '' TERM INT HUP; echo deaf; while :; do sleep " + sleep + "; done", 4 * time.Second, tare.WallLimit, "time", "deaf"},
-		"says done":   {"trap 'echo done; exit 0' TERM INT; sleep " + sleep, 4 * time.Second, tare.WallLimit, "time", ""},
-		"double fork": {"(setsid sleep " + sleep + " &) ; (setsid sh -c 'while :; do echo x >>late; sleep 1; done' &) ; echo bye", 0, tare.EndTurn, "", "bye"},
-		"talks":       {"yes | head -c 20000; echo end", 0, tare.EndTurn, "", strings.Repeat("y\n", 8190) + "end"},
-		"no UTF-8":    {`printf 'caf\351'`, 0, tare.EndTurn, "", "caf\ufffd"},
-		"floods":      {"yes", 0, tare.AgentCrash, "limit on output", strings.Repeat("y\n", 8191) + "y"},
+		"crash":       {"echo half; echo 'Traceback' >&2; echo 'KeyError: 3' >&2; exit 3", false, tare.AgentCrash, "exit status 3: KeyError: 3", "half"},
+		"signal":      {"kill -SEGV $$", false, tare.AgentCrash, "SIGSEGV", ""},
+		"hangs":       {"echo begun; echo >ready; sleep " + sleep, true, tare.WallLimit, "time", "begun"},
+		"ignores":     {"trap '' TERM INT HUP; echo deaf; echo >ready; while :; do sleep " + sleep + "; done", true, tare.WallLimit, "time", "deaf"},
+		"says done":   {"trap 'echo done; exit 0' TERM INT; echo >ready; sleep " + sleep, true, tare.WallLimit, "time", ""},
+		"double fork": {"(setsid sleep " + sleep + " &) ; (setsid sh -c 'while :; do echo x >>late; sleep 1; done' &) ; echo bye", false, tare.EndTurn, "", "bye"},
+		"talks":       {"yes | head -c 20000; echo end", false, tare.EndTurn, "", strings.Repeat("y\n", 8190) + "end"},
+		"no UTF-8":    {`printf 'caf\351'`, false, tare.EndTurn, "", "caf\ufffd"},
+		"floods":      {"yes", false, tare.AgentCrash, "limit on output", strings.Repeat("y\n", 8191) + "y"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, tare.Limits{}, "")
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			if tt.wall > 0 {
-				ctx, cancel = context.WithTimeout(t.Context(), tt.wall)
-			}
 			defer cancel()
+			ready := filepath.Join(s.Dir, "ready")
+			if tt.hangs {
+				c := clock{t.Context(), make(chan struct{})}
+				ctx = c
+				if err := syscall.Mkfifo(ready, 0); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Chmod(ready, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				go func() {
+					os.ReadFile(ready) // waits for the one who writes
+					close(c.up)
+				}()
+			}
 			end, err := command(t, tt.body+"\n").Play(ctx, brief, s.World)
 			if err != nil || end.Stop != tt.stop || !strings.Contains(end.Detail, tt.detail) || end.Detail == "" != (tt.detail == "") {
 				t.Fatalf("ended with %s, %q, %v", end.Stop, end.Detail, err)
@@ -130,7 +161,15 @@ func TestCommandEnds(t *testing.T) {
 			if n := sleepers(t, sleep); n > 0 {
 				t.Errorf("%d processes are left", n)
 			}
-			// Nobody writes any more: two looks, with a whole command between them, see the same.
+			if tt.hangs {
+				if err := os.Remove(ready); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if name != "double fork" {
+				return
+			}
+			// Nobody writes any more: two looks, with a command that takes two seconds between them, see the same.
 			before := s.final(t).Digest()
 			if _, err := command(t, "sleep 2\n").Play(t.Context(), brief, s.World); err != nil {
 				t.Fatal(err)

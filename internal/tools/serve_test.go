@@ -468,7 +468,7 @@ func TestRunTests(t *testing.T) {
 		"writes":     {script: "echo x >>README.md && rm -r src && touch new && echo ok", want: map[string]any{"stdout": "ok\n"}},
 		"no UTF-8":   {script: `printf 'caf\351'`, want: map[string]any{"stdout": "caf\ufffd"}},
 		"looks json": {script: `echo '{"a": 1}'`, want: map[string]any{"stdout": "{\"a\": 1}\n"}},
-		"hangs":      {script: "echo begun; sleep 1000", limits: tare.Limits{Check: 2 * time.Second}, want: map[string]any{"stdout": "begun\n", "timed_out": true, "ended": "wall"}, text: []string{"timed out: the run was ended after 2s"}},
+		"hangs":      {script: "echo begun; sleep 1000", limits: tare.Limits{Check: 8 * time.Second}, want: map[string]any{"stdout": "begun\n", "timed_out": true, "ended": "wall"}, text: []string{"timed out: the run was ended after 8s"}},
 		"talks":      {script: "echo head; yes | head -c 1000000; echo tail", want: map[string]any{"truncated": true, "returncode": 0.0}, text: []string{"head\ny\n", "bytes left out", "y\ntail"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -227,11 +227,8 @@ func schemaOf[T any]() *jsonschema.Schema {
 		panic(err) // the types are this package's own; the tests make every one
 	}
 	for p := range properties(s) {
-		if slices.Contains(p.Types, "array") {
-			p.Type, p.Types = "array", nil
-		}
 		if slices.Contains(p.Types, "null") && len(p.Types) == 2 {
-			p.Type, p.Types = strings.Join(slices.DeleteFunc(slices.Clone(p.Types), func(t string) bool { return t == "null" }), ""), nil
+			p.Type, p.Types = strings.Join(slices.DeleteFunc(p.Types, func(t string) bool { return t == "null" }), ""), nil
 		}
 	}
 	return s
