@@ -59,7 +59,7 @@ func TestArchiveIsTheFolder(t *testing.T) {
 	then := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
 	err = filepath.WalkDir(again, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
-			err = errors.Join(os.Chtimes(p, then, then), os.Chmod(p, 0o600|mode(t, p)&0o100))
+			err = errors.Join(os.Chtimes(p, then, then), os.Chmod(p, 0o611|mode(t, p)&0o100))
 		}
 		return err
 	})
@@ -85,6 +85,31 @@ func TestArchiveIsTheFolder(t *testing.T) {
 	}
 	if moved, err := LoadSuite(again); err != nil || moved.Hash == disk.Hash || moved.Tasks[0].Hash == disk.Tasks[0].Hash {
 		t.Errorf("another mode gave the same hash (%v)", err)
+	}
+}
+
+// TestArchiveOfAnotherMaker reads an archive whose modes are those of somebody's disk, and which has no parsed form.
+func TestArchiveOfAnotherMaker(t *testing.T) {
+	tree := queue(t)
+	var buf bytes.Buffer
+	w := zip.NewWriter(&buf)
+	for _, f := range tree {
+		h := &zip.FileHeader{Name: "empty_queue/" + f.Path, Method: zip.Store}
+		h.SetMode(f.Mode | 0o020)
+		out, err := w.CreateHeader(h)
+		if err == nil {
+			_, err = out.Write(f.Data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := FromArchive("queues", buf.Bytes())
+	if err != nil || s.Tasks[0].Hash != tree.Digest() {
+		t.Errorf("got %+v, %v", s, err)
 	}
 }
 

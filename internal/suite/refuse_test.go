@@ -226,7 +226,7 @@ func TestLinks(t *testing.T) {
 		"out of the seed":      {"seed/src/a", "../../hidden/probe.py", true},
 		"to the folder above":  {"seed/a", "..", true},
 		"absolute":             {"seed/src/a", "/etc/passwd", true},
-		"down and up":          {"seed/src/a", "b/../../../x", true},
+		"down and up":          {"seed/src/a", "b/../queue.py", true},
 		"out of a reference":   {"references/a/src/l", "../../b/src/queue.py", true},
 		"within a reference":   {"references/a/src/l", "queue.py", false},
 		"to nothing":           {"seed/src/a", "", true},
