@@ -5,7 +5,10 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,6 +53,9 @@ func TestGather(t *testing.T) {
 		{"a vacuous test", solved("tests/t_new", "x vacuous"), false, outside + wave1, "", tare.Fail, "regression_test", "passes on the unfixed seed"},
 		{"a red test", solved("tests/t_new", "x red"), false, outside + wave1, "", tare.Fail, "regression_test", "on the agent's own fix"},
 		{"a test of the text", solved("tests/t_new", "x text"), false, outside + wave1 + wave2, "", tare.Fail, "regression_test", "fails (Wrong) on reference a"},
+		{"a test of the seed's text", solved("tests/t_new", "x seedling"), false, outside + wave1 + wave2 + wave3, "", tare.Fail, "regression_test", "passes on twin ta"},
+		{"a helper's test beside one of the text", solved("src/s", "text fix\nacts right\nhas helper\nlast", "tests/t_new", "x helper\ny pedant"), false,
+			outside + wave1 + wave2 + wave3 + wave4 + " graft/seed graft/graft graft again" + wave4, "", tare.Pass, "", "t_new::x"},
 		{"a broken test", solved("tests/t_new", "broken"), false, outside, "", tare.Fail, "regression_test", "not readable as tests: tests/t_new"},
 		{"one good test of three", solved("tests/t_new", "x vacuous\ny genuine\nz text"), false, outside + wave1 + wave2 + wave3 + wave4, "", tare.Pass, "", "t_new::y"},
 		{"a test that hangs on the bug takes no other along", solved("tests/t_new", "a wedge\nx genuine"), false, outside + wave1 + " seed seed" + wave2 + wave3 + wave4, "", tare.Pass, "", "t_new::x"},
@@ -122,7 +128,11 @@ func TestOrderIsNotSchedule(t *testing.T) {
 		f := &fake{
 			before: func(call string) {
 				if strings.HasSuffix(call, ":tests/t_old::one,tests/t_old::two") && !strings.Contains(call, "steered") {
-					<-probed // the visible tests end last of the first wave
+					select { // the visible tests end last of the first wave
+					case <-probed:
+					case <-time.After(time.Minute):
+						t.Error("the probe was never asked")
+					}
 				}
 			},
 			after: func(call string) {
@@ -145,25 +155,38 @@ func TestOrderIsNotSchedule(t *testing.T) {
 	}
 }
 
-// TestJobsAreBounded counts how many calls are under way at a time.
+// TestJobsAreBounded holds every call until no more can begin.
 func TestJobsAreBounded(t *testing.T) {
-	now, most := make(chan int, 1), make(chan int, 1)
-	now <- 0
-	most <- 0
-	f := &fake{
-		before: func(string) {
-			n := <-now + 1
-			most <- max(<-most, n)
-			now <- n
-		},
-		after: func(string) { now <- <-now - 1 },
-	}
-	// a transformation and the run on its tree are one job, and the fake counts both
+	synctest.Test(t, func(t *testing.T) {
+		var begun atomic.Int32
+		release := make(chan struct{})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			parallel(2, 5, func(int) {
+				begun.Add(1)
+				<-release
+			})
+		}()
+		for _, want := range []int32{2, 3, 4, 5, 5} {
+			synctest.Wait()
+			if n := begun.Load(); n != want {
+				t.Errorf("%d have begun, want %d", n, want)
+			}
+			release <- struct{}{}
+		}
+		<-done
+	})
+}
+
+// TestAgainIsElsewhere: the second run on the fix is in another order, in a directory of another name.
+func TestAgainIsElsewhere(t *testing.T) {
+	f := &fake{}
 	if _, err := gather(f, solved("tests/t_new", "x genuine"), 2); err != nil {
 		t.Fatal(err)
 	}
-	if n := <-most; n > 2 {
-		t.Errorf("%d at a time", n)
+	if want := "run:text fix+acts right+has none+last:reversed in copy:tests/t_new::x"; !slices.Contains(f.calls, want) {
+		t.Errorf("%s is not among %q", want, f.calls)
 	}
 }
 
@@ -189,6 +212,9 @@ func TestEveryFailureIsAProblem(t *testing.T) {
 			}
 			if len(ev.Problems) == 0 || !strings.Contains(ev.Problems[0].Error, "on fire") || ev.Problems[0].Where == "" {
 				t.Errorf("%s: %s failed: problems %v", name, call, ev.Problems)
+			}
+			if i := slices.Index(whole.calls, call); strings.HasPrefix(call, "probe:") && i < 4 && slices.Contains(f.calls, "tests:seed") {
+				t.Errorf("%s: %s failed, and more was gathered: %q", name, call, f.calls)
 			}
 			if len(ev.Runs) >= len(all.Runs) {
 				t.Errorf("%s: %s failed, and %d runs of %d are there", name, call, len(ev.Runs), len(all.Runs))
@@ -245,20 +271,20 @@ func TestCancelled(t *testing.T) {
 func TestTrees(t *testing.T) {
 	final := solved(
 		"tests/t_new", "x genuine", "tests/fixture", "new", "tests/data", "changed", "tests/t_old", "one vacuous\ntwo vacuous\n",
-		"src/hook", "", "tests/hook", "", "config", "for the fix", ".git/config", "secret").Without("readme")
+		"src/hook", "", "tests/hook", "", "config", "for the fix", ".git/config", "secret").Without("readme", "tests/extra")
 	f := &fake{}
 	ev, err := gather(f, final, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for call, want := range map[string]string{
-		"run:text fix+acts right+has none+last:tests/t_old::one,tests/t_old::two":         "config src/s=fix tests/data=old tests/t_old=seed",
-		"probe:text fix+acts right+has none+last":                                         "config src/s=fix tests/data=old tests/t_old=seed",
+		"run:text fix+acts right+has none+last:tests/t_old::one,tests/t_old::two":         "config src/s=fix tests/data=old tests/extra tests/t_old=seed",
+		"probe:text fix+acts right+has none+last":                                         "config src/s=fix tests/data=old tests/extra tests/t_old=seed",
 		"run:text fix+acts right+has none+last:steered:tests/t_old::one,tests/t_old::two": "config src/hook src/s=fix tests/data=new tests/fixture tests/hook tests/t_new tests/t_old=agent",
-		"run:text fix+acts right+has none+last:tests/t_new::x":                            "config src/s=fix tests/data=new tests/fixture tests/hook tests/t_new tests/t_old=agent",
-		"run:text seed+acts wrong+has none+last:tests/t_new::x":                           "config src/s=seed tests/data=new tests/fixture tests/hook tests/t_new tests/t_old=agent",
-		"run:text a+acts right+has none+last:tests/t_new::x":                              "config src/s=other tests/data=new tests/fixture tests/hook tests/t_new tests/t_old=agent",
-		"run:text tb+acts wrong+has none+last:tests/t_new::x":                             "config src/s=other tests/data=new tests/fixture tests/hook tests/t_new tests/t_old=agent",
+		"run:text fix+acts right+has none+last:tests/t_new::x":                            "config src/s=fix tests/data=new tests/extra tests/fixture tests/hook tests/t_new tests/t_old=agent",
+		"run:text seed+acts wrong+has none+last:tests/t_new::x":                           "config src/s=seed tests/data=new tests/extra tests/fixture tests/hook tests/t_new tests/t_old=agent",
+		"run:text a+acts right+has none+last:tests/t_new::x":                              "config src/s=other tests/data=new tests/extra tests/fixture tests/hook tests/t_new tests/t_old=agent",
+		"run:text tb+acts wrong+has none+last:tests/t_new::x":                             "config src/s=other tests/data=new tests/extra tests/fixture tests/hook tests/t_new tests/t_old=agent",
 	} {
 		tree, ok := f.trees[call]
 		if got := contents(tree); !ok || got != want {
@@ -269,7 +295,7 @@ func TestTrees(t *testing.T) {
 	for _, s := range ev.Steering {
 		kept = append(kept, s.Path+": "+s.Why)
 	}
-	want := []string{"src/hook: a hook", "tests/data: a file beside the visible tests, modified", "tests/hook: a hook", "tests/t_old: visible tests edited"}
+	want := []string{"src/hook: a hook", "tests/data: a file beside the visible tests, modified", "tests/extra: a file beside the visible tests, deleted", "tests/hook: a hook", "tests/t_old: visible tests edited"}
 	if diff := cmp.Diff(want, kept); diff != "" {
 		t.Error(diff)
 	}

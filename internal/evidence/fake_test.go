@@ -22,6 +22,8 @@ import (
 //	text     passes where the source's text is "fix"
 //	helper   is genuine where the source has a helper, else fails for want of it
 //	wedge    is genuine, and hangs the process where the source acts wrong
+//	seedling fails properly on the seed's text
+//	pedant   is genuine, and fails on rewritten text too
 //	red      fails everywhere
 type fake struct {
 	mu     sync.Mutex
@@ -119,6 +121,7 @@ func say(id, kind, src string) tare.TestResult {
 	ok := map[string]bool{
 		"genuine": strings.Contains(src, "acts right"), "wedge": strings.Contains(src, "acts right"), "vacuous": true,
 		"text": strings.Contains(src, "text fix"), "helper": strings.Contains(src, "acts right"),
+		"seedling": !strings.Contains(src, "text seed"), "pedant": strings.Contains(src, "acts right") && !strings.Contains(src, "rewritten"),
 	}[kind]
 	if kind == "helper" && !strings.Contains(src, "has helper") {
 		fails.Missing, ok = "helper", false
@@ -135,7 +138,7 @@ func (f *fake) Run(_ context.Context, _ sandbox.Sandbox, req check.TestRequest) 
 		call += ":steered"
 	}
 	if req.Reverse {
-		call += ":again"
+		call += ":reversed in " + req.DirName
 	}
 	call += ":" + strings.Join(req.Nodes, ",")
 	end, err := f.begin(call, req.Tree)
@@ -254,7 +257,7 @@ const (
 func fakeTask() *tare.Task {
 	return &tare.Task{
 		ID: "fake/task", Kind: tare.Ticket, Hash: "sha256:task", Sources: []string{"src"},
-		Seed:    tree("src/s", seedSource, "tests/t_old", "one vacuous\ntwo vacuous", "tests/data", "old", "readme", "read me"),
+		Seed:    tree("src/s", seedSource, "tests/t_old", "one vacuous\ntwo vacuous", "tests/data", "old", "tests/extra", "", "readme", "read me"),
 		Visible: []string{"tests/t_old::one", "tests/t_old::two"},
 		Cases:   []tare.Case{{ID: "c", Requirement: 1, Call: "s", Args: json.RawMessage(`[]`), Want: tare.Want{Exact: &tare.Value{Kind: tare.KindStr, Text: "right"}}}},
 		References: []tare.Reference{
