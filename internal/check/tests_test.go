@@ -13,6 +13,15 @@ class Calc:
 
     def broken(self, a, b):
         return a - b
+
+    def slips(self):
+        return self.total
+
+    def mistyped(self):
+        return totl
+
+    def asks_too_much(self):
+        return self.add(a=1, c=2)
 `
 
 // TestOutcomes pins what each way for a test to end is called.
@@ -51,6 +60,10 @@ def test_no_name(): from calc.core import Gone
 def test_no_module(): import gone.altogether
 def test_no_parameter(): Calc().add(1, b=2, c=3)
 def test_none_has_no_such(): None.gone
+def test_slips(): Calc().slips()
+def test_mistyped(): Calc().mistyped()
+def test_asks_too_much(): Calc().asks_too_much()
+def test_own_name(): undefined
 def test_patched(monkeypatch):
     import calc.core
     monkeypatch.setattr(calc.core, "gone", 1)
@@ -86,6 +99,10 @@ class Unit(unittest.TestCase):
 		{ID: "test_no_module", Outcome: tare.TestFailed, Phase: "call", Class: "ModuleNotFoundError", InBody: true, Missing: "gone"},
 		{ID: "test_no_parameter", Outcome: tare.TestFailed, Phase: "call", Class: "TypeError", InBody: true, Missing: "Calc.add(c=)"},
 		{ID: "test_none_has_no_such", Outcome: tare.TestFailed, Phase: "call", Class: "AttributeError", InBody: true},
+		{ID: "test_slips", Outcome: tare.TestFailed, Phase: "call", Class: "AttributeError", InBody: true},
+		{ID: "test_mistyped", Outcome: tare.TestFailed, Phase: "call", Class: "NameError", InBody: true},
+		{ID: "test_asks_too_much", Outcome: tare.TestFailed, Phase: "call", Class: "TypeError", InBody: true},
+		{ID: "test_own_name", Outcome: tare.TestFailed, Phase: "call", Class: "NameError", InBody: true, Missing: "undefined"},
 		{ID: "test_patched", Outcome: tare.TestFailed, Phase: "call", Class: "AttributeError", InBody: true, Missing: "gone"},
 		{ID: "test_caught", Outcome: tare.TestFailed, Phase: "call", Class: "Failed", InBody: true, Missing: "calc.core.Gone"},
 		{ID: "TestGroup::test_in_class", Outcome: tare.TestFailed, Phase: "call", Class: "AssertionError", InBody: true},
@@ -99,7 +116,7 @@ class Unit(unittest.TestCase):
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
 	}
-	if len(r.Tests) != 21 {
-		t.Errorf("%d results, want 21: %v", len(r.Tests), r.Tests)
+	if len(r.Tests) != 25 {
+		t.Errorf("%d results, want 25: %v", len(r.Tests), r.Tests)
 	}
 }

@@ -287,6 +287,16 @@ def f(a, *b, c=1, **d):
 def g():
     seen = 1
     return locals()
+COUNT = 0
+def h():
+    global COUNT
+    COUNT = 5
+    try:
+        import gone as lib
+    except ImportError:
+        lib = None
+    import os as lib
+    return lib.sep
 class C:
     __hidden = 3
     def m(self):
@@ -299,6 +309,7 @@ import inspect
 import odd, subject.plain
 def test_f(): assert odd.f(1, 2, 3, k=4) == (6, "1", [(2, "1"), (3, "1"), (4, {})], "total=5      '\xe9'", "/", "\xe9"), odd.f(1, 2, 3, k=4)
 def test_g(): assert odd.g() == {"seen": 1}
+def test_h(): assert (odd.h(), odd.COUNT) == ("/", 5)
 def test_c(): assert odd.C().m() == 3
 def test_doc(): assert odd.__doc__ == "Doc." and odd.f.__doc__ == "doc of f"
 def test_comment(): assert "# comment" in inspect.getsource(odd)
@@ -313,10 +324,10 @@ def test_plain(): assert subject.plain.X == 1
 		}
 	}
 	out := must(t)(Pytest{}.Rewrite(t.Context(), box, tree, src))
-	if got := passing(t, tree); len(got) != 8 {
+	if got := passing(t, tree); len(got) != 9 {
 		t.Fatalf("before: %v", got)
 	}
-	if got := passing(t, out); !slices.Equal(got, []string{"f", "g", "c", "doc", "plain"}) {
+	if got := passing(t, out); !slices.Equal(got, []string{"f", "g", "h", "c", "doc", "plain"}) {
 		t.Errorf("passed %v", got)
 	}
 	var changed []string
