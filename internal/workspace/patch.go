@@ -12,7 +12,9 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"syscall"
 
 	"tare"
 )
@@ -93,7 +95,7 @@ func (e *PatchError) Error() string {
 	case e.File != "":
 		return fmt.Sprintf("the patch does not apply: %q: %q", e.File, e.Detail)
 	}
-	return fmt.Sprintf("the patch cannot be read: %q", e.Detail)
+	return fmt.Sprintf("the patch does not apply or cannot be read: %q", e.Detail)
 }
 
 // Apply returns base as the patch changes it. It takes what "git apply" takes, with one leading directory stripped,
@@ -196,7 +198,11 @@ func (g scratch) result(base tare.Tree, db odb) (tare.Tree, error) {
 			out = append(out, f)
 		}
 	}
-	return Canonical(out)
+	t, err := Canonical(out)
+	if err != nil { // base was canonical
+		return nil, &PatchError{Detail: "the result is not a tree: " + err.Error()}
+	}
+	return t, nil
 }
 
 func below(p string, files map[string]bool) bool {
@@ -280,7 +286,7 @@ func (g scratch) remove() { os.RemoveAll(filepath.Dir(g.dir)) }
 
 // A gitError is a git command that ended with something other than success.
 type gitError struct {
-	refused bool // git ran to its end and said no
+	refused bool // git ran to its end and said no, or broke at what it was given
 	stderr  []byte
 	err     error
 }
@@ -324,11 +330,18 @@ func (g scratch) run(ctx context.Context, stdin []byte, args ...string) ([]byte,
 	case stdout.full:
 		return nil, fmt.Errorf("running git: it wrote more than %d bytes", maxPatch)
 	case werr != nil:
-		return nil, &gitError{refused: c.ProcessState.Exited(), stderr: stderr.buf.Bytes(), err: werr}
+		return nil, &gitError{refused: c.ProcessState.Exited() || broke(c.ProcessState), stderr: stderr.buf.Bytes(), err: werr}
 	case err != nil: // it succeeded without reading all of its input
 		return nil, fmt.Errorf("running git: %w", err)
 	}
 	return stdout.buf.Bytes(), nil
+}
+
+// broke reports whether a process ended by a fault of its own, such as an assertion of git's that a patch can violate,
+// and was not killed from outside.
+func broke(s *os.ProcessState) bool {
+	w, ok := s.Sys().(syscall.WaitStatus)
+	return ok && w.Signaled() && slices.Contains([]syscall.Signal{syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE}, w.Signal())
 }
 
 // A bounded buffer fails when it is full, or, if quiet, forgets what comes then.

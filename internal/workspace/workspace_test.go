@@ -482,7 +482,7 @@ func TestRemoveDeep(t *testing.T) {
 	}
 	w := mustNew(t, nil)
 	// From inside, as the whole path would be too long.
-	play(t, w, "chmod 500 .git; i=0; mkdir tare-remove-0; cd tare-remove-0; while [ $i -lt 400 ]; do : > f; mkdir d d2; ln -s / out; cd -P d; i=$((i+1)); done")
+	play(t, w, "chmod 500 .git; p=tare-remove-0/"+strings.Repeat("d/", 100)+"; for i in 1 2 3 4; do mkdir -p $p; : > f; mkdir e; ln -s / out; cd -P $p; done")
 	few := syscall.Rlimit{Cur: 200, Max: old.Max}
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
 		t.Fatal(err)
