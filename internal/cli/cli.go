@@ -114,6 +114,9 @@ interrupted, what was finished is kept.`,
 			if a.format != "text" && a.format != "json" {
 				return usage("--format is text or json, not %q", a.format)
 			}
+			if a.backend != "bwrap" && a.backend != "process" {
+				return usage("--sandbox is bwrap or process, not %q", a.backend)
+			}
 			a.colour = isTerminal(a.stdout) && !a.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 			return nil
 		},

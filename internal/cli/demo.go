@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,7 +115,34 @@ func (a *app) demoTable(t proof.Table) error {
 	if a.json() {
 		return proof.WriteJSON(a.stdout, []proof.Table{t})
 	}
-	writeProof(a.stdout, []proof.Table{t})
+	writeSweep(a.stdout, []proof.Table{t})
+	fmt.Fprintln(a.stdout)
+	for _, g := range [...]struct {
+		origins []tare.Origin
+		what    string
+	}{
+		{[]tare.Origin{tare.FromSeed, tare.FromNoop}, "the unfixed seed and an agent that does nothing"},
+		{[]tare.Origin{tare.FromReference}, "correct fixes, with and without their regression test"},
+		{[]tare.Origin{tare.FromWorthless}, "correct fixes with a test that proves nothing"},
+		{[]tare.Origin{tare.FromBad}, "wrong fixes, each to be stopped at the gate that it states"},
+		{[]tare.Origin{tare.FromAcceptable}, "right fixes that look unusual"},
+	} {
+		ok, all := 0, 0
+		for _, r := range t.Rows {
+			if slices.Contains(g.origins, r.Origin) {
+				all++
+				if r.OK {
+					ok++
+				}
+			}
+		}
+		fmt.Fprintf(a.stdout, "  %2d of %2d came out right  %s\n", ok, all, g.what)
+	}
+	for _, r := range t.Rows {
+		if !r.OK {
+			writeRow(a.stdout, r)
+		}
+	}
 	return nil
 }
 

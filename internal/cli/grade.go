@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,7 +69,7 @@ func solutionTree(ctx context.Context, task *tare.Task, solution, patch string) 
 		if err != nil {
 			return nil, usage("reading --solution: %w", err)
 		}
-		return tree, nil
+		return append(tare.Tree{}, tree...), nil // an empty tree is a tree
 	}
 	b, err := os.ReadFile(patch)
 	if err != nil {
@@ -82,6 +83,8 @@ func solutionTree(ctx context.Context, task *tare.Task, solution, patch string) 
 }
 
 func (a *app) gradeTree(ctx context.Context, task *tare.Task, tree tare.Tree) error {
+	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt)
+	defer cancel()
 	return a.withRig(ctx, func(ctx context.Context, r *rig) error {
 		bar := a.progress()
 		bar.say("grading %s …", task.ID)

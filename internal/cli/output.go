@@ -50,27 +50,11 @@ func (a *app) html(id string, results []run.Result) func(*os.File) error {
 
 // count says how a run stands.
 func count(results []run.Result) counts {
-	n := counts{Planned: len(results)}
-	for _, r := range results {
-		switch r.Verdict.Outcome {
-		case tare.Pass:
-			n.Passed++
-		case tare.Fail:
-			n.Failed++
-		case tare.Unverified:
-			n.Unverified++
-		default:
-			n.Missing++
-		}
-		if r.Verdict.Unfinished {
-			n.Unfinished++
-		}
-		if r.Verdict.Cause == tare.CauseInfrastructure {
-			n.Infrastructure++
-		}
+	c := report.Count(rows(results))
+	return counts{
+		Planned: c.Planned, Graded: c.Graded(), Passed: c.Passed, Failed: c.Failed, Unverified: c.Unverified,
+		Unfinished: c.Unfinished, Infrastructure: c.Infrastructure, Missing: c.NotPlayed,
 	}
-	n.Graded = n.Passed + n.Failed
-	return n
 }
 
 func startedAt(results []run.Result) time.Time {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"runtime"
 	"strings"
 	"time"
@@ -31,7 +33,9 @@ time, is named and makes the exit code 1. A certificate is kept, and every later
 			if err != nil {
 				return err
 			}
-			return a.withRig(c.Context(), func(ctx context.Context, r *rig) error {
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
+			defer stop()
+			return a.withRig(ctx, func(ctx context.Context, r *rig) error {
 				tables, err := a.proveTasks(ctx, r, tasks, proofFlags{jobs: jobs, sweepOnly: sweepOnly})
 				if err != nil {
 					return err
@@ -142,17 +146,7 @@ func writeProof(w io.Writer, tables []proof.Table) {
 	for _, t := range tables {
 		fmt.Fprintf(w, "\n%s%s  %d controls, %d passes, isolation %s\n", t.Task, heldOut(t.HeldOut), len(t.Rows), t.Passes, t.Isolation)
 		for _, r := range t.Rows {
-			mark := "ok   "
-			if !r.OK {
-				mark = "WRONG"
-			}
-			fmt.Fprintf(w, "  %s  %-11s %-28s %-10s %4s  %s\n", mark, r.Origin, clip(r.Control, 28), r.Got.Outcome, rewardText(r.Got.Reward), gateText(r.Got))
-			if !r.OK {
-				fmt.Fprintf(w, "         %s\n", printable(r.Wrong))
-				if r.Got.Reason != "" {
-					fmt.Fprintf(w, "         the grader said: %s\n", printable(r.Got.Reason))
-				}
-			}
+			writeRow(w, r)
 		}
 		if len(t.Idle) > 0 {
 			fmt.Fprintf(w, "  %d hidden cases stop no control by themselves: %s\n", len(t.Idle), clip(strings.Join(t.Idle, ", "), 400))
@@ -168,6 +162,20 @@ func writeProof(w io.Writer, tables []proof.Table) {
 		}
 	}
 	fmt.Fprintf(w, "\n%d tasks, %d controls, %d not as they must be\n", len(tables), rows, wrong)
+}
+
+func writeRow(w io.Writer, r proof.Row) {
+	mark := "ok   "
+	if !r.OK {
+		mark = "WRONG"
+	}
+	fmt.Fprintf(w, "  %s  %-11s %-32s %-10s %4s  %s\n", mark, r.Origin, clip(r.Control, 32), r.Got.Outcome, rewardText(r.Got.Reward), gateText(r.Got))
+	if !r.OK {
+		fmt.Fprintf(w, "         %s\n", printable(r.Wrong))
+		if r.Got.Reason != "" {
+			fmt.Fprintf(w, "         the grader said: %s\n", printable(r.Got.Reason))
+		}
+	}
 }
 
 // writeSweep prints seed 000's table: what the grader makes of the four states of each task.

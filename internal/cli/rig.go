@@ -40,9 +40,6 @@ func (a *app) files() *store.Files { return store.OpenFiles(a.state) }
 
 // withRig opens the sandbox, does the work and cleans up, whatever came of it.
 func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) error) (err error) {
-	if a.backend != "bwrap" && a.backend != "process" {
-		return usage("--sandbox is bwrap or process, not %q", a.backend)
-	}
 	known, err := a.tasks(nil)
 	if err != nil {
 		return err

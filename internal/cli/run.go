@@ -147,6 +147,7 @@ func (a *app) runTasks(ctx context.Context, tasks []*tare.Task, f runFlags) erro
 		if err := a.showRun(id, results, f); err != nil {
 			return err
 		}
+		a.note("\nrun %s is kept in %s; tare show %s · tare report %s", id, a.state, id, id)
 		if interrupted || !allPlayed(results) {
 			a.note("interrupted: %d of %d episodes are finished and kept; the same command goes on from here", played(results), len(results))
 			return exit{exitInterrupted, nil}
@@ -229,11 +230,7 @@ func (a *app) showRun(id string, results []run.Result, f runFlags) error {
 		}
 		return nil
 	}
-	if err := a.writeMatrix(results); err != nil {
-		return err
-	}
-	a.note("\nrun %s is kept in %s; tare show %s · tare report %s", id, a.state, id, id)
-	return nil
+	return a.writeMatrix(results)
 }
 
 // A line is a verdict among others: the verdict's JSON with what tells it from its neighbours.

@@ -1,0 +1,106 @@
+package cli_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite what the scripts expect")
+
+// bin holds the real binaries: a script runs what a user runs, with the helper beside it.
+var bin string
+
+func TestMain(m *testing.M) {
+	os.Exit(testMain(m))
+}
+
+func testMain(m *testing.M) int {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "tare-cli-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", dir, "tare/cmd/tare", "tare/cmd/tare-bridge")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building tare: %v\n%s", err, out)
+		return 1
+	}
+	bin = dir
+	return m.Run()
+}
+
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			env.Setenv("TICKETS", filepath.Join(root, "suites", "tickets"))
+			env.Setenv("TASKS", filepath.Join(root, "internal", "cli", "testdata", "tasks"))
+			env.Setenv("TARE_STATE", filepath.Join(env.WorkDir, "state"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":        exits,
+			"run-id":       runID,
+			"trajectories": trajectories,
+		},
+	})
+}
+
+// exits runs tare and checks its exit code: exits CODE ARG…. Its output is there for stdout and stderr to look at.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE ARG…")
+	}
+	err := ts.Exec("tare", args[1:]...)
+	code := 0
+	if err != nil {
+		e, ok := err.(*exec.ExitError)
+		if !ok {
+			ts.Fatalf("running tare: %v", err)
+		}
+		code = e.ExitCode()
+	}
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("tare %v: exit code %d, want %s", args[1:], code, args[0])
+	}
+}
+
+// runID sets RUN to the id of the run with the most episodes.
+func runID(ts *testscript.TestScript, _ bool, _ []string) {
+	plans, err := filepath.Glob(filepath.Join(ts.Getenv("TARE_STATE"), "runs", "*", "plan.json"))
+	ts.Check(err)
+	most := -1
+	for _, plan := range plans {
+		b, err := os.ReadFile(plan)
+		ts.Check(err)
+		if n := strings.Count(string(b), `"agent"`); n > most {
+			most = n
+			ts.Setenv("RUN", filepath.Base(filepath.Dir(plan)))
+		}
+	}
+}
+
+// trajectories checks how many trajectories the store holds, over all runs: trajectories N.
+func trajectories(ts *testscript.TestScript, _ bool, args []string) {
+	found, err := filepath.Glob(filepath.Join(ts.Getenv("TARE_STATE"), "runs", "*", "*", "trajectory*.jsonl"))
+	ts.Check(err)
+	if len(args) != 1 || fmt.Sprint(len(found)) != args[0] {
+		ts.Fatalf("there are %d trajectories, want %v", len(found), args)
+	}
+}
