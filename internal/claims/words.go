@@ -56,7 +56,7 @@ func sentences(text string) []sentence {
 	return out
 }
 
-// cut cuts one line into sentences and those into clauses.
+// cut cuts one line into sentences and those into clauses. It is long because it is one pass with one state.
 func cut(line string) []sentence {
 	var out []sentence
 	var now sentence

@@ -312,16 +312,16 @@ func contents(tree tare.Tree) string {
 	var out []string
 	for _, f := range tree {
 		s := f.Path
-		switch data := string(f.Data); f.Path {
+		switch f.Path {
 		case "src/s":
-			s += map[string]string{seedSource: "=seed", fixedSource: "=fix"}[data]
+			s += map[string]string{seedSource: "=seed", fixedSource: "=fix"}[string(f.Data)]
 			if s == "src/s" {
 				s += "=other"
 			}
 		case "tests/data":
-			s += map[string]string{"old": "=old", "changed": "=new"}[data]
+			s += map[string]string{"old": "=old", "changed": "=new"}[string(f.Data)]
 		case "tests/t_old":
-			s += map[string]string{"one vacuous\ntwo vacuous": "=seed", "one vacuous\ntwo vacuous\n": "=agent"}[data]
+			s += map[string]string{"one vacuous\ntwo vacuous": "=seed", "one vacuous\ntwo vacuous\n": "=agent"}[string(f.Data)]
 		}
 		out = append(out, s)
 	}
