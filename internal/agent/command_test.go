@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"tare"
 	"tare/internal/agent"
+	"tare/internal/sandbox"
 )
 
 // marker is a number of seconds that no other process sleeps for.
@@ -210,5 +212,36 @@ func TestPrompt(t *testing.T) {
 		if got := agent.Prompt(tt.brief); got != tt.want {
 			t.Errorf("%+v: %q", tt.brief, got)
 		}
+	}
+}
+
+// rigged is a sandbox that answers without running anything.
+type rigged struct {
+	sandbox.Sandbox
+	res sandbox.Result
+	err error
+}
+
+func (r rigged) Run(context.Context, sandbox.Cmd) (sandbox.Result, error) { return r.res, r.err }
+
+func TestCommandResults(t *testing.T) {
+	a := command(t, "")
+	for name, tt := range map[string]struct {
+		res    sandbox.Result
+		stop   tare.StopReason
+		detail string
+	}{
+		"own wall limit": {sandbox.Result{Exit: 137, Signal: "SIGKILL", Ended: sandbox.LimitWall}, tare.WallLimit, "the time for the episode is up"},
+		"cancelled":      {sandbox.Result{Exit: 0, Ended: sandbox.LimitCancelled}, tare.Cancelled, "cancelled"},
+		"memory":         {sandbox.Result{Exit: 0, Ended: sandbox.LimitMemory}, tare.AgentCrash, "ended by the limit on memory"},
+		"not found":      {sandbox.Result{Exit: 127, Stderr: sandbox.Bytes{Data: []byte("sh: x: not found\n")}}, tare.AgentCrash, "exit status 127: sh: x: not found"},
+	} {
+		end, err := a.Play(t.Context(), brief, agent.World{Socket: "/s", Dir: "/w", Sandbox: rigged{shared, tt.res, nil}})
+		if err != nil || end.Stop != tt.stop || end.Detail != tt.detail {
+			t.Errorf("%s: %+v, %v", name, end, err)
+		}
+	}
+	if end, err := a.Play(t.Context(), brief, agent.World{Socket: "/s", Dir: "/w", Sandbox: rigged{shared, sandbox.Result{}, errors.New("no bwrap")}}); err == nil {
+		t.Errorf("a sandbox that fails: %+v", end)
 	}
 }
