@@ -58,6 +58,8 @@ func TestScripts(t *testing.T) {
 			"exits":        exits,
 			"run-id":       runID,
 			"trajectories": trajectories,
+			"copy":         copyDir,
+			"edit":         edit,
 		},
 	})
 }
@@ -103,4 +105,24 @@ func trajectories(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 || fmt.Sprint(len(found)) != args[0] {
 		ts.Fatalf("there are %d trajectories, want %v", len(found), args)
 	}
+}
+
+// copyDir copies a directory of the host into the script's: copy FROM TO.
+func copyDir(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: copy FROM TO")
+	}
+	ts.Check(os.CopyFS(ts.MkAbs(args[1]), os.DirFS(args[0])))
+}
+
+// edit replaces the first occurrence of a text in a file: edit FILE OLD NEW.
+func edit(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: edit FILE OLD NEW")
+	}
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s does not hold %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o644))
 }
