@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path"
@@ -118,6 +119,10 @@ func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Endin
 	if err != nil {
 		return Ending{}, err
 	}
+	home, err := a.home(dir, uid, gid)
+	if err != nil {
+		return Ending{}, err
+	}
 	port, err := portFor(ctx, w.Sandbox)
 	if err != nil {
 		return Ending{}, err
@@ -128,7 +133,7 @@ func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Endin
 		Env:  a.environment(port),
 		Mounts: []sandbox.Mount{
 			{Host: w.Dir, Guest: guestWorkspace, Writable: true},
-			{Host: filepath.Dir(a.script), Guest: guestScript},
+			{Host: home, Guest: guestScript},
 			{Host: told, Guest: guestBrief},
 		},
 		Forwards: []sandbox.Forward{{Port: port, Socket: w.Socket}},
@@ -138,6 +143,37 @@ func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Endin
 		return Ending{}, err
 	}
 	return a.ending(ctx, res), nil
+}
+
+// home is the directory of the script, as the sandbox's user can reach it: where it lies, or where that is behind a
+// directory which is closed to others, as /root is, a copy below dir.
+func (a command) home(dir string, uid, gid int) (string, error) {
+	from := filepath.Dir(a.script)
+	if uid == os.Getuid() || open(from) && open(a.script) {
+		return from, nil
+	}
+	t, err := workspace.Read(from, workspace.ReadLimits{Skip: []string{}})
+	if _, err := workspace.LeftOut(err); err != nil {
+		return "", fmt.Errorf("copying %s, which the sandbox's user cannot reach: %w", from, err)
+	}
+	to := filepath.Join(dir, "h")
+	if err := workspace.Lay(to, t, workspace.Owner{UID: uid, GID: gid}); err != nil {
+		return "", fmt.Errorf("copying %s, which the sandbox's user cannot reach: %w", from, err)
+	}
+	return to, nil
+}
+
+// open reports whether others may pass through every directory on the way to p, and read and execute p itself.
+func open(p string) bool {
+	for d, need := p, fs.FileMode(0o005); ; d, need = filepath.Dir(d), 0o001 {
+		info, err := os.Stat(d)
+		if err != nil || info.Mode().Perm()&need != need {
+			return false
+		}
+		if d == filepath.Dir(d) {
+			return true
+		}
+	}
 }
 
 // timeLeft is how long ctx still lasts; a second more, so that it is ctx which ends the command, whoever wakes first.

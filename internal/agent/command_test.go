@@ -245,3 +245,24 @@ func TestCommandResults(t *testing.T) {
 		t.Errorf("a sandbox that fails: %+v", end)
 	}
 }
+
+// TestCommandBehindAClosedDirectory plays a script that lies where only its owner can pass, as below /root.
+func TestCommandBehindAClosedDirectory(t *testing.T) {
+	s := newStage(t, tare.Limits{}, "")
+	p := script(t, `cat "$(dirname "$0")/beside"; touch "$(dirname "$0")/new" 2>/dev/null || echo read-only`)
+	dir := filepath.Dir(p)
+	if err := os.WriteFile(filepath.Join(dir, "beside"), []byte("a file beside\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a, err := agent.Command("cmd:./run_agent.sh", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := a.Play(t.Context(), brief, s.World)
+	if diff := cmp.Diff(agent.Ending{Stop: tare.EndTurn, Final: "a file beside\nread-only"}, end); err != nil || diff != "" {
+		t.Errorf("%v, ending (-want +got):\n%s", err, diff)
+	}
+}

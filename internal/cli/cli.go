@@ -54,6 +54,7 @@ type app struct {
 	quiet   bool
 	noColor bool
 	state   string
+	workdir string
 	backend string
 }
 
@@ -129,6 +130,7 @@ interrupted, what was finished is kept.`,
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress and no hints")
 	f.BoolVar(&a.noColor, "no-color", false, "no colour (NO_COLOR does the same)")
 	f.StringVar(&a.state, "state", envOr("TARE_STATE", ".tare"), "directory that keeps runs and proofs (TARE_STATE)")
+	f.StringVar(&a.workdir, "workdir", os.Getenv("TARE_WORKDIR"), "directory for workspaces while they are in use (TARE_WORKDIR); default /var/tmp/tare-UID")
 	f.StringVar(&a.backend, "sandbox", "bwrap", "bwrap, or process: no isolation, only limits")
 	root.AddCommand(a.demo(), a.list(), a.show(), a.run(), a.grade(), a.regrade(), a.prove(), a.mcp(), a.report(), a.doctor(), a.version())
 	strict(root)

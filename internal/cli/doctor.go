@@ -17,7 +17,7 @@ interpreters and tools. Exit code 0 when all is well, 4 when something is missin
 		Example: "  tare doctor\n  tare doctor --format json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			findings := sandbox.Doctor(c.Context(), sandbox.Options{Backend: a.backend, Bridge: bridge()})
+			findings := sandbox.Doctor(c.Context(), a.sandboxOptions())
 			broken := 0
 			for _, f := range findings {
 				if !f.OK {

@@ -83,30 +83,19 @@ func (r *rig) agent(job run.Job) (agent.Agent, error) {
 
 func isScripted(name string) bool { return slices.Contains(agent.ScriptedNames(), name) }
 
-// serve opens the six tools over a workspace on a Unix socket that only agents of this episode are shown.
+// serve opens the six tools over a workspace, for the agent of this episode alone.
 func (r *rig) serve(ctx context.Context, task *tare.Task, runner check.Runner, world episode.World) (episode.Served, error) {
-	dir, err := r.sb.NewDir("m-*") // where the sandbox can hand the socket to its user
-	if err != nil {
-		return episode.Served{}, err
-	}
-	w, err := tools.New(tools.Config{
+	l, err := tools.ServeLocal(ctx, tools.Config{
 		Workspace: world.Workspace, Sandbox: r.sb, Runner: runner, Sources: task.Sources, Limits: world.Limits,
 		OnStep: world.OnStep, OnProblem: world.OnProblem, Began: world.Began,
 	})
 	if err != nil {
-		return episode.Served{}, errors.Join(err, os.RemoveAll(dir))
-	}
-	socket := filepath.Join(dir, "mcp.sock")
-	l, err := w.ListenUnix(ctx, socket)
-	if err != nil {
-		return episode.Served{}, errors.Join(err, w.Close(), os.RemoveAll(dir))
+		return episode.Served{}, err
 	}
 	if r.byHand != nil {
-		r.byHand.world = w
+		r.byHand.world = l.World
 	}
-	return episode.Served{Socket: socket, Exhausted: w.Exhausted(), Close: func() error {
-		return errors.Join(w.Close(), l.Close(), os.RemoveAll(dir))
-	}}, nil
+	return episode.Served{Socket: l.Socket, Exhausted: l.World.Exhausted(), Close: l.Close}, nil
 }
 
 // scanner is the leak scan for a task: it looks for the task's own answers and for the tickets of all others.

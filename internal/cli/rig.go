@@ -44,13 +44,17 @@ func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) erro
 	if err != nil {
 		return err
 	}
-	sb, err := sandbox.Open(ctx, sandbox.Options{Backend: a.backend, Bridge: bridge()})
+	sb, err := sandbox.Open(ctx, a.sandboxOptions())
 	if err != nil {
 		return a.unavailable(err)
 	}
 	r := &rig{a: a, sb: sb, store: a.files(), grader: tare.GraderDigest(), known: known, inner: runtime.NumCPU(), scanners: map[tare.Digest]*workspace.Scanner{}}
 	defer func() { err = errors.Join(err, sb.Close()) }()
 	return work(ctx, r)
+}
+
+func (a *app) sandboxOptions() sandbox.Options {
+	return sandbox.Options{Backend: a.backend, StateRoot: a.workdir, Bridge: bridge()}
 }
 
 // unavailable says what mends a machine that cannot grade.

@@ -298,7 +298,7 @@ func VerdictText(w io.Writer, r Row, o Options) error {
 	for _, u := range bounded(v.Unresolved) {
 		text(0, plain, "unresolved: "+u)
 	}
-	text(0, faint, verdictLine(v))
+	text(0, faint, verdictLine(v, r.Trajectory.Detail))
 	text(0, faint, proofOf(v.Proof))
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -361,10 +361,14 @@ func gateText(g tare.Gate) string {
 }
 
 // verdictLine gives the circumstances of a verdict.
-func verdictLine(v tare.Verdict) string {
+func verdictLine(v tare.Verdict, detail string) string {
 	parts := []string{}
 	if v.Stop != "" {
-		parts = append(parts, "stopped by "+line(string(v.Stop), nameLimit))
+		stop := "stopped by " + line(string(v.Stop), nameLimit)
+		if detail != "" {
+			stop += ": " + line(detail, reasonLimit)
+		}
+		parts = append(parts, stop)
 	}
 	if v.Unfinished {
 		parts = append(parts, "unfinished: graded on what was there")

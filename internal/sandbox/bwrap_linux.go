@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -47,7 +48,7 @@ type bwrap struct {
 	*state
 	program    string
 	kind       string // an Isolation constant
-	bridge     string
+	bridge     func() (string, error) // a copy that the owner can reach, made when it is first needed
 	groups     *cgroups
 	etc        string // a directory that stands for /etc
 	mask       string // the running program, when it lies in a system directory
@@ -67,8 +68,9 @@ func openBwrap(ctx context.Context, o Options) (Sandbox, error) {
 		return nil, err
 	}
 	b := &bwrap{
-		state: st, program: program, bridge: o.Bridge, seccomp: seccompFilter(), processes: processFlag(), mask: self(),
+		state: st, program: program, seccomp: seccompFilter(), processes: processFlag(), mask: self(),
 	}
+	b.bridge = sync.OnceValues(func() (string, error) { return b.stage(o.Bridge) })
 	if err := b.prepare(); err != nil {
 		st.Close()
 		return nil, err
@@ -285,10 +287,11 @@ func (b *bwrap) mountArgs(cmd Cmd) ([]string, error) {
 	if len(cmd.Forwards) == 0 {
 		return a, nil
 	}
-	if b.bridge == "" {
-		return nil, errors.New("a forward needs the bridge program, and none was named")
+	bridge, err := b.bridge()
+	if err != nil {
+		return nil, err
 	}
-	a = append(a, "--perms", "0755", "--dir", "/run/tare", "--ro-bind", b.bridge, insideBridge)
+	a = append(a, "--perms", "0755", "--dir", "/run/tare", "--ro-bind", bridge, insideBridge)
 	for i, f := range cmd.Forwards {
 		if err := b.giveSocket(f.Socket); err != nil {
 			return nil, err

@@ -1,9 +1,12 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"sync"
 )
 
@@ -46,6 +49,25 @@ func (p *process) forward(list []Forward) (closeAll func(), err error) {
 		}()
 	}
 	return closeAll, nil
+}
+
+// stage copies the bridge into the state: where it lies, a private directory such as /root may be in the owner's way.
+func (s *state) stage(bridge string) (string, error) {
+	if bridge == "" {
+		return "", errors.New("a forward needs the bridge program, and none was named")
+	}
+	b, err := os.ReadFile(bridge)
+	if err != nil {
+		return "", fmt.Errorf("copying the bridge: %w", err)
+	}
+	to := filepath.Join(s.dir, "bridge")
+	if err := os.WriteFile(to, b, 0o755); err != nil {
+		return "", fmt.Errorf("copying the bridge: %w", err)
+	}
+	if err := os.Chmod(to, 0o755); err != nil { // whatever the umask
+		return "", fmt.Errorf("copying the bridge: %w", err)
+	}
+	return to, nil
 }
 
 // relay copies between a connection and a socket, and passes on the end of each direction by itself.

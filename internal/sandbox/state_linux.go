@@ -44,7 +44,7 @@ func openState(root string) (*state, error) {
 	if err := os.MkdirAll(root, 0o711); err != nil {
 		return nil, &Unavailable{
 			Reason: fmt.Sprintf("cannot make the state root: %v", err),
-			Mend:   "choose a directory that you can write with --state",
+			Mend:   "choose a directory that you can write with --workdir",
 		}
 	}
 	if root, err = filepath.EvalSymlinks(root); err != nil {
@@ -81,7 +81,7 @@ func (s *state) trusted(root string) error {
 	if !info.IsDir() || int(st.Uid) != os.Geteuid() || info.Mode().Perm()&0o022 != 0 {
 		return &Unavailable{
 			Reason: fmt.Sprintf("state root %s is not a directory that only you can write", root),
-			Mend:   "remove it, or choose another with --state",
+			Mend:   "remove it, or choose another with --workdir",
 		}
 	}
 	if !s.root {
@@ -100,7 +100,7 @@ func (s *state) trusted(root string) error {
 		if info.Mode().Perm()&0o001 == 0 {
 			return &Unavailable{
 				Reason: fmt.Sprintf("uid %d cannot pass through %s to the state root", s.uid, dir),
-				Mend:   "choose a state root that every user can reach, such as /var/tmp/tare-0, with --state",
+				Mend:   "choose a state root that every user can reach, such as /var/tmp/tare-0, with --workdir",
 			}
 		}
 		if dir == "/" {
