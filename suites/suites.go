@@ -9,6 +9,8 @@ import (
 	"strings"
 )
 
+//go:generate go run ./pack .
+
 //go:embed *.zip
 var archives embed.FS
 
