@@ -1,0 +1,2 @@
+def test_a1_and_a10():
+    assert "A1" != "A10"
