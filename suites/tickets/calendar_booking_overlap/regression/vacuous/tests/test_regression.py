@@ -1,0 +1,2 @@
+def test_back_to_back():
+    assert 600 == 600
