@@ -1,0 +1,5 @@
+from settings.loader import load_timeout
+
+
+def test_old_form():
+    assert load_timeout({"timeout": 45}) == "45"
