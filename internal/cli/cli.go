@@ -132,7 +132,7 @@ interrupted, what was finished is kept.`,
 	f.StringVar(&a.state, "state", envOr("TARE_STATE", ".tare"), "directory that keeps runs and proofs (TARE_STATE)")
 	f.StringVar(&a.workdir, "workdir", os.Getenv("TARE_WORKDIR"), "directory for workspaces while they are in use (TARE_WORKDIR); default /var/tmp/tare-UID")
 	f.StringVar(&a.backend, "sandbox", "bwrap", "bwrap, or process: no isolation, only limits")
-	root.AddCommand(a.demo(), a.list(), a.show(), a.run(), a.grade(), a.regrade(), a.prove(), a.mcp(), a.report(), a.doctor(), a.version())
+	root.AddCommand(a.demo(), a.list(), a.show(), a.run(), a.grade(), a.regrade(), a.prove(), a.mcp(), a.new(), a.shell(), a.report(), a.doctor(), a.version())
 	strict(root)
 	return root
 }

@@ -102,7 +102,9 @@ func (r *run) drop() {
 // stdio gives the child its descriptors 0, 1, 2, and as extra files those from 3.
 func (r *run) stdio(c *exec.Cmd) (closeStdin func(), err error) {
 	closeStdin = func() {}
-	if len(r.cmd.Stdin) > 0 {
+	if r.cmd.StdinFile != nil {
+		c.Stdin = r.cmd.StdinFile
+	} else if len(r.cmd.Stdin) > 0 {
 		f, err := memfile("stdin", r.cmd.Stdin)
 		if err != nil {
 			return nil, err

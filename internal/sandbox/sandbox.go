@@ -11,6 +11,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -73,6 +74,9 @@ type Cmd struct {
 	Env    map[string]string
 	Mounts []Mount
 	Stdin  []byte
+	// StdinFile, when set, is handed over as standard input in place of Stdin: the reading end of a pipe, for a command
+	// that somebody types to. It stays the caller's. Never a terminal: a command could push keys into it.
+	StdinFile *os.File
 	// Extra are descriptors on which the command reports results: 3, 4, … in order, at most [MaxExtra].
 	Extra    []Extra
 	Forwards []Forward
