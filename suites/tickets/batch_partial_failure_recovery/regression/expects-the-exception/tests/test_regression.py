@@ -1,0 +1,8 @@
+import pytest
+
+from batch.processor import process_batch
+
+
+def test_middle_item_fails():
+    with pytest.raises(ZeroDivisionError):
+        process_batch([1, 0, 2], lambda number: 1 / number)
