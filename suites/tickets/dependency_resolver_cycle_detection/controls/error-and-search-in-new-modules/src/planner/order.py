@@ -1,0 +1,25 @@
+"""The order in which the steps of a build run."""
+
+from planner.circles import find_circle
+from planner.errors import CircularPlan
+
+
+def resolve_order(needs: dict[str, list[str]]) -> list[str]:
+    """Return the names of all steps, what a step needs before the step itself."""
+    circle = find_circle(needs)
+    if circle:
+        raise CircularPlan(circle)
+    order: list[str] = []
+    placed: set[str] = set()
+
+    def place(step: str) -> None:
+        if step in placed:
+            return
+        placed.add(step)
+        for needed in needs.get(step, []):
+            place(needed)
+        order.append(step)
+
+    for step in needs:
+        place(step)
+    return order

@@ -1,0 +1,25 @@
+"""The order in which the steps of a build run."""
+
+
+def resolve_order(needs: dict[str, list[str]]) -> list[str]:
+    """Return the names of all steps, what a step needs before the step itself."""
+    order: list[str] = []
+    placed: set[str] = set()
+
+    def place(step: str) -> None:
+        if step in placed:
+            return
+        placed.add(step)
+        for needed in needs.get(step, []):
+            place(needed)
+        order.append(step)
+
+    for start in needs:
+        seen = [start]
+        while needs.get(seen[-1]):
+            seen.append(needs[seen[-1]][0])
+            if seen[-1] in seen[:-1]:
+                raise ValueError(f"{seen[-1]} needs itself")
+    for step in needs:
+        place(step)
+    return order

@@ -1,0 +1,5 @@
+"""The order in which the steps of a build run."""
+
+from planner.order.resolve import resolve_order
+
+__all__ = ["resolve_order"]
