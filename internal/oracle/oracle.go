@@ -79,6 +79,7 @@ type judge struct {
 	rec    tare.Record
 	rules  []Rule
 	causes map[string]tare.Cause // of the gates that are not PASS
+	tally  *tally                // of the agent's tests, once it was asked for
 }
 
 // on reports whether the rule is in force.

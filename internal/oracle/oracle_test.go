@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -58,6 +59,23 @@ func on(w tare.World, t tare.TestResult) func(*tare.Record, *tare.Task) {
 			t.ID = own
 		}
 		*in(r, w) = t
+	}
+}
+
+// wrongOnes adds n instances of the agent's test that catch the seed and fail on reference a.
+func wrongOnes(n int) func(*tare.Record, *tare.Task) {
+	return func(r *tare.Record, _ *tare.Task) {
+		for i := range n {
+			id := fmt.Sprintf("%s[%d]", own, i)
+			add := func(w tare.World, t tare.TestResult) {
+				t.ID = id
+				run := at(r, tare.RoleRegression, w)
+				run.Tests = append(run.Tests, t)
+			}
+			add(tare.WorldFix, passes)
+			add(tare.WorldSeed, wrongResult())
+			add(tare.WorldReference("a"), wrongResult())
+		}
 	}
 }
 
@@ -231,6 +249,7 @@ func rows() []row {
 		t("regression_test/text-seed", "recognises the seed", "where the text of the bug behaves as the agent's fix: "+followsText, on(tare.WorldTextSeed, wrongResult())),
 		t("regression_test/text-fix", "recognises the fix", "passes where the text of the agent's fix behaves as the bug, so "+followsText, on(tare.WorldTextFix, passes)),
 		t("regression_test/poison", "reads code", "is passed where every function of the fix raises, so it does not call what it is about", on(tare.WorldPoison, passes)),
+		t("regression_test/chance", "one of many that answer at random", own+" comes out right, but 4 of the agent's tests that catch the bug in the seed fail on a correct fix, and 1 does not", wrongOnes(4)),
 		t("proper/skipped", "skips on the bug", "fails on the unfixed seed, but not by its own doing: it is skipped", on(tare.WorldSeed, leaves)),
 		t("proper/error", "breaks in a fixture on the bug", "but not by its own doing: it breaks outside its body, at setup (KeyError)", on(tare.WorldSeed, breaks)),
 		t("proper/phase", "fails at teardown on the bug", "but not by its own doing: it fails, at teardown", on(tare.WorldSeed, tare.TestResult{Outcome: tare.TestFailed, Phase: "teardown", InBody: true})),
@@ -326,6 +345,20 @@ func checkReward(t *testing.T, v tare.Verdict, r row) {
 	low := map[string]float64{infra: 0, whole: 0, vis: 0, beh: 0.5, reg: 0.85}[r.gate]
 	if v.Reward != nil || v.RewardBounds != [2]float64{low, 1} || len(v.Unresolved) != 1 {
 		t.Errorf("reward %v in %v, want none in [%v 1]; unresolved %q", v.Reward, v.RewardBounds, low, v.Unresolved)
+	}
+}
+
+// TestFewWrongOnes shows that a good test keeps its credit beside a few that ask for more than the ticket.
+func TestFewWrongOnes(t *testing.T) {
+	for _, r := range rows() {
+		if r.rule != "regression_test/chance" {
+			continue
+		}
+		r.spoil = wrongOnes(3)
+		task, rec := r.make()
+		if v := Judge(task, rec); v.Outcome != tare.Pass {
+			t.Errorf("%s: %+v", v.Outcome, v.Gates)
+		}
 	}
 }
 

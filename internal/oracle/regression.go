@@ -440,3 +440,43 @@ func onPoison(j *judge, s subject) *finding {
 	}
 	return nil
 }
+
+// maxWrongPerRight bounds how many of the agent's tests may fail on a correct fix for each that earns credit.
+const maxWrongPerRight = 3
+
+// A tally is how the agent's tests came out that pass on its fix and catch the seed.
+type tally struct {
+	right int // satisfy every other rule
+	wrong int // fail on a reference
+}
+
+// byChance wants no crowd of failures beside a success. A test that answers at random, or by a hash of what it sees, comes
+// out right in all worlds once in so many; such a test fails on a correct fix far more often than that. One good test
+// among a few that ask too much is no crowd.
+func byChance(j *judge, s subject) *finding {
+	if j.tally == nil {
+		j.tally = j.count()
+	}
+	if t := *j.tally; t.wrong > maxWrongPerRight*t.right {
+		return against(nil, "%s comes out right, but %d of the agent's tests that catch the bug in the seed fail on a correct fix, and %d does not: among so many, one comes out right by chance", s.name(), t.wrong, t.right)
+	}
+	return nil
+}
+
+func (j *judge) count() *tally {
+	var t tally
+	for _, s := range j.subjects() {
+		if s.graft || onFix(j, s) != nil || onSeed(j, s) != nil {
+			continue
+		}
+		if f := onReferences(j, s); f != nil && f.outcome == tare.Fail {
+			t.wrong++
+			continue
+		}
+		others := func(r Rule) bool { return r.node != nil && r.ID != "regression_test/chance" && r.node(j, s) != nil }
+		if !slices.ContainsFunc(j.rules, others) {
+			t.right++
+		}
+	}
+	return &t
+}
