@@ -279,8 +279,8 @@ def test_e(once): assert len(made) == 1
 
 // TestCircumstances shows what a run says of where and in which order it ran.
 func TestCircumstances(t *testing.T) {
-	tree := files(t, "tests/test_where.py", `
-import os, sys
+	tree := files(t, "src/subject.py", "", "tests/test_where.py", `
+import multiprocessing, os, subprocess, sys
 order = []
 def test_dir(): order.append(1); assert os.path.basename(os.getcwd()) == "elsewhere"
 def test_hash(): assert hash("tare") == 0, hash("tare")
@@ -292,13 +292,17 @@ def test_tools(tmp_path, capsys, monkeypatch, caplog):
     monkeypatch.setenv("X", "1")
     print("said")
     assert capsys.readouterr().out == "said\n"
+def test_own_process(): subprocess.run([sys.executable, "-c", "import subject"], check=True)
+def test_spawned():
+    with multiprocessing.get_context("spawn").Pool(1) as pool: assert pool.map_async(abs, [-1]).get(60) == [1]
+def test_plugins(cache, record_property): cache.set("tare/x", 1); record_property("x", 1)
 def test_no_litter(): assert not [d for d, _, _ in os.walk(".") if d.endswith(("__pycache__", ".pytest_cache"))]
 `)
 	a := run(t, TestRequest{Tree: tree, DirName: "elsewhere", Reverse: true})
 	b := run(t, TestRequest{Tree: tree})
 	c := run(t, TestRequest{Tree: tree})
 	at := func(r tare.Run, n string) tare.TestResult { return result(t, r, "tests/test_where.py::test_"+n) }
-	for _, n := range []string{"dir", "last", "clean", "stdin", "tools", "no_litter"} {
+	for _, n := range []string{"dir", "last", "clean", "stdin", "tools", "own_process", "spawned", "plugins", "no_litter"} {
 		if at(a, n).Outcome != tare.TestPassed {
 			t.Errorf("%+v", at(a, n))
 		}

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -13,8 +14,14 @@ import (
 	"tare/internal/sandbox"
 )
 
-// maxTestFile bounds a test file that is read for its nodes; a larger one is named as broken.
-const maxTestFile = 1 << 20
+// What is read for its nodes: files beyond are named as broken, as are those that take too long.
+const (
+	maxTestFile  = 1 << 20
+	maxTestFiles = 16 << 20         // in all
+	listCPU      = 10 * time.Second // of the processor: a busy machine is no fault of the files
+	listAlone    = 2 * time.Second  // for one file, when all of them took too long
+	maxListAlone = 50               // files that are tried by themselves
+)
 
 // NodeOf is the id of the node that [Pytest.Tests] lists for a test of a run: without its parameters.
 func NodeOf(id string) string {
@@ -35,29 +42,67 @@ func NodeOf(id string) string {
 func (Pytest) Tests(ctx context.Context, sb sandbox.Sandbox, t tare.Tree) ([]tare.TestNode, []string, error) {
 	files := map[string][]byte{}
 	var broken []string
+	left := maxTestFiles
 	for _, f := range t {
 		if f.Mode.Type() != 0 || !isTestFile(f.Path) {
 			continue
 		}
-		if len(f.Data) > maxTestFile || !utf8.ValidString(f.Path) { // ids are text
+		if len(f.Data) > min(maxTestFile, left) || !utf8.ValidString(f.Path) { // ids are text
 			broken = append(broken, f.Path)
 			continue
 		}
+		left -= len(f.Data)
 		files[f.Path] = f.Data
 	}
 	if len(files) == 0 {
 		return nil, broken, nil
 	}
-	c := command{script: "tare_read.py", request: map[string]any{"files": files}, wall: 30 * time.Second}
-	a, err := c.run(ctx, sb)
+	nodes, more, whole, err := list(ctx, sb, files, listCPU)
+	if err == nil && !whole {
+		nodes, more, err = listEach(ctx, sb, files)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("listing tests: %w", err)
 	}
-	rep := a.read()
-	if rep.defect != "" {
-		return nil, nil, fmt.Errorf("listing tests: %s: %.300s", rep.defect, tail(a.result.Stderr.Data))
+	broken = append(broken, more...)
+	slices.Sort(broken)
+	slices.SortStableFunc(nodes, func(a, b tare.TestNode) int { return strings.Compare(a.File, b.File) })
+	return nodes, broken, nil
+}
+
+// listEach lists files one by one: those that cannot be listed so, and those for which there is no time, are broken.
+func listEach(ctx context.Context, sb sandbox.Sandbox, files map[string][]byte) (nodes []tare.TestNode, broken []string, err error) {
+	for i, name := range slices.Sorted(maps.Keys(files)) {
+		if i >= maxListAlone {
+			broken = append(broken, name)
+			continue
+		}
+		n, b, whole, err := list(ctx, sb, map[string][]byte{name: files[name]}, listAlone)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !whole {
+			n, b = nil, []string{name}
+		}
+		nodes, broken = append(nodes, n...), append(broken, b...)
 	}
-	var nodes []tare.TestNode
+	return nodes, broken, nil
+}
+
+// list reads files. It is not whole when they took more than the interpreter may have.
+func list(ctx context.Context, sb sandbox.Sandbox, files map[string][]byte, cpu time.Duration) (nodes []tare.TestNode, broken []string, whole bool, err error) {
+	c := command{script: "tare_read.py", request: map[string]any{"files": files}, wall: 15 * cpu, cpu: cpu}
+	a, err := c.run(ctx, sb)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	rep := a.read()
+	if rep.defect != "" && (a.result.Ended != "" && a.result.Ended != sandbox.LimitWall || a.result.Signal != "" || a.truncated()) {
+		return nil, nil, false, nil
+	}
+	if rep.defect != "" {
+		return nil, nil, false, fmt.Errorf("%s: %.300s", rep.defect, tail(a.result.Stderr.Data))
+	}
 	for _, e := range rep.of("node") {
 		file, _, _ := strings.Cut(e.ID, "::")
 		nodes = append(nodes, tare.TestNode{ID: e.ID, File: file, Digest: tare.Digest(e.Digest)})
@@ -65,9 +110,7 @@ func (Pytest) Tests(ctx context.Context, sb sandbox.Sandbox, t tare.Tree) ([]tar
 	for _, e := range rep.of("broken") {
 		broken = append(broken, e.ID)
 	}
-	slices.Sort(broken)
-	slices.SortStableFunc(nodes, func(a, b tare.TestNode) int { return strings.Compare(a.File, b.File) })
-	return nodes, broken, nil
+	return nodes, broken, true, nil
 }
 
 // isTestFile reports whether pytest's defaults would collect the file at p: by its name, and not below a directory that

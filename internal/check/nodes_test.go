@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
@@ -135,6 +136,20 @@ func TestBroken(t *testing.T) {
 	}
 	if got, broken := nodes(t, nil); got != nil || broken != nil {
 		t.Errorf("of no files: %v %v", got, broken)
+	}
+}
+
+// TestSlow shows that a file whose reading takes too long is the file's fault, and costs the others nothing.
+func TestSlow(t *testing.T) {
+	const n = 30_000
+	var chain strings.Builder
+	for i := n; i > 0; i-- { // each pass over the module finds one name more
+		fmt.Fprintf(&chain, "x%d = x%d\n", i-1, i)
+	}
+	tree := files(t, "tests/test_good.py", "def test_x(): pass\n", "tests/test_slow.py", chain.String()+"def test_y(): x0\n")
+	got, broken := nodes(t, tree)
+	if len(got) != 1 || got[0].ID != "tests/test_good.py::test_x" || !slices.Equal(broken, []string{"tests/test_slow.py"}) {
+		t.Errorf("nodes %v, broken %v", got, broken)
 	}
 }
 

@@ -226,7 +226,7 @@ def writable(): return [os.access(os.path.dirname(__file__), os.W_OK), os.access
 		t.Fatal(r.Defect)
 	}
 	for i, want := range []string{
-		`["../hidden", "src", "."]`, `[]`, `["HOME", "LANG", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "TMPDIR"]`, `"workspace"`, "[false, true]",
+		`["../hidden", "src", "."]`, `[]`, `["HOME", "LANG", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "PYTHONPATH", "TMPDIR"]`, `"workspace"`, "[false, true]",
 	} {
 		if got := r.Cases[i].Value.String(); got != want && (i != 4 || box.Isolation() != "process") {
 			t.Errorf("%s: %s, want %s", r.Cases[i].ID, got, want)

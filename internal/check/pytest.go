@@ -49,6 +49,7 @@ type command struct {
 	script    string
 	request   map[string]any
 	wall      time.Duration
+	cpu       time.Duration // 0 for what the sandbox makes of wall
 	maxReport int64
 
 	tree    tare.Tree // laid out for this command, unless nil
@@ -101,6 +102,9 @@ func (c command) run(ctx context.Context, sb sandbox.Sandbox) (a answer, err err
 	return a, nil
 }
 
+// truncated reports whether the report was longer than it may be.
+func (a answer) truncated() bool { return len(a.result.Extra) > 0 && a.result.Extra[0].Truncated }
+
 // cmd is what the sandbox is to run. -S and -s: no site packages and what they start; -B: no bytecode in the tree. Not -I,
 // which would make hashes random.
 func (c command) cmd(nonce string, mounts []sandbox.Mount, args []string) (sandbox.Cmd, error) {
@@ -116,7 +120,7 @@ func (c command) cmd(nonce string, mounts []sandbox.Mount, args []string) (sandb
 		Mounts: mounts,
 		Stdin:  stdin,
 		Extra:  []sandbox.Extra{{Name: "report", Max: cmp.Or(c.maxReport, maxReport)}},
-		Limits: sandbox.Limits{Wall: max(0, c.wall)},
+		Limits: sandbox.Limits{Wall: max(0, c.wall), CPU: c.cpu},
 	}
 	if cmd.Limits.Wall == 0 {
 		cmd.Limits.Wall = defaultWall

@@ -224,6 +224,7 @@ def helper(): return 5
 DEFAULT = helper()
 if True:
     def inner(): return 1
+def inner_of(x): return inner()
 `
 	fix := strings.Replace(seed, "def __len__(self): return self.n", "def __len__(self): return self.n + 0", 1) + "def brand_new(): return 7\nLATE = helper()\n"
 	tests := `
@@ -244,6 +245,12 @@ def test_generator(): assert gone(list, Box(1).gen())
 def test_cached(): assert gone(subject.cached, 1) and gone(subject.cached, 1)
 def test_nested(): assert gone(subject.inner)
 def test_new(): assert subject.brand_new() == 7
+def test_worker():
+    import multiprocessing
+    with multiprocessing.get_context("fork").Pool(1) as pool: assert gone_in(pool)
+def gone_in(pool):
+    try: pool.map(subject.inner_of, [1])
+    except BaseException as e: return type(e).__name__ == "PoisonedWorker"
 def test_raises():
     with pytest.raises(Exception): subject.helper()
 `
@@ -252,13 +259,52 @@ def test_raises():
 	s := files(t, append(two, "src/subject/__init__.py", seed+tail, "tests/test_s.py", tests)...)
 	f := files(t, append(two, "src/subject/__init__.py", fix+tail, "tests/test_s.py", tests)...)
 	got := passing(t, must(t)(Pytest{}.Poison(t.Context(), box, f, s, src)))
-	want := []string{"import", "objects", "len", "property", "class", "static", "generator", "cached", "nested", "new"}
+	want := []string{"import", "objects", "len", "property", "class", "static", "generator", "cached", "nested", "new", "worker"}
 	if !slices.Equal(got, want) {
 		t.Errorf("passed %v\nwant   %v", got, want)
 	}
 	var no *NotTransformable
 	if _, err := (Pytest{}).Poison(t.Context(), box, files(t, "src/a.py", "def a(): pass\n"), files(t, "src/a.py", "X = 1\n"), src); !errors.As(err, &no) {
 		t.Errorf("nothing to poison: %v", err)
+	}
+}
+
+// TestPoisonMoved poisons fixes in which no function has the name of the seed's any more.
+func TestPoisonMoved(t *testing.T) {
+	const seed = "class Box:\n    def __init__(self, n): self.n = n\n    def size(self): return self.n\n    def _old(self): return 1\n"
+	const head = "class Box:\n    def __init__(self, n): self.n = n\n"
+	const tests = `
+from subject import Box
+def test_objects(): assert Box(2).n == 2
+def test_size():
+    try: Box(2).size()
+    except BaseException as e: assert type(e).__name__ == "Poisoned"
+    else: assert False
+def test_new(): assert Box(2).new() == 7
+`
+	s := files(t, "src/subject.py", seed, "tests/test_s.py", tests)
+	for _, c := range []struct{ name, fix, also string }{
+		{name: "an assignment", fix: "def _size(self): return self.n\n" + head + "    size = _size\n"},
+		{name: "a lambda", fix: head + "    size = lambda self: self.n\n"},
+		{name: "a base class", fix: "class Base:\n    def __init__(self, n): self.n = n\n    def size(self): return self.n\nclass Box(Base): pass\n"},
+		{name: "a factory", fix: "def make():\n    class Box:\n        def __init__(self, n): self.n = n\n        async def go(self): pass\n        def size(self): return self.n\n    return Box\nBox = make()\n"},
+		{name: "beside what cannot be compiled", fix: seed, also: "class Box:\n    def size(self): return 1\nreturn 2\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := s.Overlay(files(t, "src/subject.py", c.fix))
+			if c.also != "" {
+				f = f.Overlay(files(t, "src/left_over.py", c.also))
+			}
+			out := must(t)(Pytest{}.Poison(t.Context(), box, f, s, src))
+			if got := passing(t, out); !slices.Equal(got, []string{"objects", "size"}) {
+				t.Errorf("passed %v", got)
+			}
+		})
+	}
+	// where only a private helper of the seed's is gone, what is new stays whole
+	f := s.Overlay(files(t, "src/subject.py", head+"    def size(self): return self.n\n    def new(self): return 7\n"))
+	if got := passing(t, must(t)(Pytest{}.Poison(t.Context(), box, f, s, src))); !slices.Equal(got, []string{"objects", "size", "new"}) {
+		t.Errorf("a helper gone: passed %v", got)
 	}
 }
 

@@ -46,6 +46,8 @@ def main():
     own = [p if os.path.isdir(p) else os.path.dirname(p) for p in own]
     sys.path[:] = [hidden] + list(dict.fromkeys(own + [root])) + library + [DIST]
     sys.argv[:] = ["python3"]
+    del sys.modules["__main__"].__file__  # a process that the subject spawns would run it
+    os.environ["PYTHONPATH"] = os.pathsep.join(own or [root])  # for a Python that the subject starts
     site.setquit()
     os.chdir(root)
     send("start")
@@ -62,4 +64,5 @@ def main():
     tare_channel.finish(0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -9,16 +9,18 @@ the tree can stand in for them. A steered run does it the other way round: there
 import gc
 import importlib.machinery
 import importlib.metadata
+import importlib.util
 import os
 import site
 import sys
+import tempfile
 
 import tare_channel
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DIST = "/usr/lib/python3/dist-packages"
-# Plug-ins that write into the tree, talk to somebody, or speak on stderr when the process dies.
-OFF = "cacheprovider pastebin junitxml faulthandler setuponly setupplan".split()
+# Plug-ins that talk to somebody, change what a run is, or speak on stderr when the process dies.
+OFF = "pastebin faulthandler setuponly setupplan".split()
 
 
 def own_path(root, sources):
@@ -50,6 +52,8 @@ def arguments(request, root, own):
     args = ["--continue-on-collection-errors", "--tb=short", "--color=no", "-q"]
     for name in OFF:
         args += ["-p", "no:" + name]
+    # tests and settings may use the cache; it is no part of the tree
+    args += ["-o", "cache_dir=" + os.path.join(tempfile.gettempdir(), "tare_pytest_cache")]
     if request["steered"]:
         return args + advertised(own), False
     args += ["-c", os.path.join(HERE, "tare_pytest.ini"), "--rootdir", root, "--confcutdir", root]
@@ -79,9 +83,14 @@ def main():
     import pytest
     import tare_plugin
 
+    # as after "python -m pytest", so that a process which a test spawns does not run this file
+    sys.modules["__main__"].__spec__ = importlib.util.find_spec("pytest.__main__")
+
     send("start")  # nothing of the tree has run so far, unless it was asked to
     sys.path[:] = own + library + [DIST]
     args, empty = arguments(request, root, own)
+    # a test may start a Python of its own, as from a shell in which the tests are run
+    os.environ["PYTHONPATH"] = os.pathsep.join(own[:-1] or own)
     sources = [os.path.normpath(os.path.join(root, s)) for s in request["sources"]]
     reporter = tare_plugin.Reporter(send, request, root, sources, empty)
     gc.freeze()
@@ -91,4 +100,5 @@ def main():
     tare_channel.finish(status)
 
 
-main()
+if __name__ == "__main__":
+    main()

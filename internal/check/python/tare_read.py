@@ -184,4 +184,5 @@ def main():
     tare_channel.finish(0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -24,11 +24,15 @@ POISON = "tare_poison"
 
 # The first statement of a poisoned function asks this module. While a module of the sources is being imported nothing
 # raises: a poisoned world whose modules cannot be imported would say nothing about a test. The exception is none that
-# "except Exception" or "pytest.raises(Exception)" catch.
+# "except Exception" or "pytest.raises(Exception)" catch; but a worker of multiprocessing dies of such a one without a word,
+# and the test that waits for it hangs.
 POISON_SOURCE = """
 import sys
 
 class Poisoned(BaseException):
+    pass
+
+class PoisonedWorker(Exception):
     pass
 
 def check():
@@ -36,7 +40,9 @@ def check():
         spec = getattr(sys.modules.get(name), "__spec__", None)
         if getattr(spec, "_initializing", False):
             return
-    raise Poisoned("the subject was called where every call raises")
+    process = sys.modules.get("multiprocessing.process")
+    worker = process is not None and process.parent_process() is not None
+    raise (PoisonedWorker if worker else Poisoned)("the subject was called where every call raises")
 """
 
 # A package of the text that is a plain module in the behaviour: it runs as that module.
@@ -129,29 +135,66 @@ def poison(text, seed, roots, out, symbols):
 
     Methods with names like __init__ are left alone, so that tests can still make objects and a test that only looks at
     code cannot hide behind a constructor, unless the tree changed them: then they are what a genuine test is about.
+
+    Where a public function of the seed's is no function of that name any more (a base class has it, an assignment, a
+    factory), nobody can tell which took its place: then all functions of the files that differ are poisoned too.
     """
     known = {}
     for tree in parse_all(seed).values():
         for name, node in functions(tree.body):
             known.setdefault(name, set()).add(ast.dump(node))
-    for path, tree in parse_all(text).items():
-        hit = False
-        for name, node in functions(tree.body):
-            special = node.name.startswith("__") and node.name.endswith("__")
-            if name not in known or special and ast.dump(node) in known[name]:
-                continue
-            insert_check(node)
-            symbols.append("%s:%s" % (path, name))
-            hit = True
-        if hit:
-            out[cache_path(path)] = pyc(compile(ast.fix_missing_locations(tree), path, "exec"), text[path])
+    trees = parse_all(text)
+    there = {name for tree in trees.values() for name, _ in functions(tree.body)}
+    wide = any(not is_special(n) and not is_private(n) for n in known.keys() - there)
+    for path, tree in trees.items():
+        hit, old = [], list(functions(tree.body))
+        everywhere = wide and text[path] != seed.get(path)
+        for name, node in old:
+            if name in known and not (is_special(name) and ast.dump(node) in known[name]):
+                hit.append((name, node))
+        if everywhere:
+            hit += others(tree, {id(node) for _, node in old if is_special(node.name)} | {id(n) for _, n in hit})
+        for _, node in hit:
+            insert_call(node, "__import__(%r).check()" % POISON)
+        code = poisoned(tree, path) if hit else None
+        if code:
+            out[cache_path(path)] = pyc(code, text[path])
+            symbols.extend("%s:%s" % (path, name) for name, _ in hit)
     if symbols:
         helper = compile(POISON_SOURCE % (module_names(text, roots),), POISON + ".py", "exec")
         out[os.path.normpath(os.path.join(roots[0], POISON + ".pyc"))] = pyc(helper, b"")
 
 
-def insert_check(node):
-    check = ast.parse("__import__(%r).check()" % POISON).body[0]
+def is_special(name):
+    last = name.rpartition(".")[2]
+    return last.startswith("__") and last.endswith("__")
+
+
+def is_private(name):
+    return any(part.startswith("_") for part in name.split("."))
+
+
+def others(tree, but):
+    """(name, node) of every function of a file, those inside functions and without a name included; but is ids to leave."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    found = [n for n in ast.walk(tree) if isinstance(n, kinds) and id(n) not in but]
+    return [(getattr(n, "name", "lambda"), n) for n in found if not is_special(getattr(n, "name", ""))]
+
+
+def poisoned(tree, path):
+    """The code of a file with checks in it; None where it cannot be compiled, and so not imported either way."""
+    try:
+        return compile(ast.fix_missing_locations(tree), path, "exec")
+    except UNREADABLE:
+        return None
+
+
+def insert_call(node, source):
+    """Put a call at the start of a function, after its docstring; in a lambda one whose answer is false."""
+    check = ast.parse(source).body[0]
+    if isinstance(node, ast.Lambda):
+        node.body = ast.BoolOp(op=ast.Or(), values=[check.value, node.body])
+        return
     at = 1 if ast.get_docstring(node, clean=False) is not None else 0
     like = node.body[min(at, len(node.body) - 1)]
     for part in ast.walk(check):
