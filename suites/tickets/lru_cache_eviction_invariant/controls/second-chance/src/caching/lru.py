@@ -1,0 +1,33 @@
+"""A cache of limited size."""
+
+
+class LRUCache:
+    """Remembers the values of a limited number of keys."""
+
+    def __init__(self, capacity: int) -> None:
+        if capacity <= 0:
+            raise ValueError("a cache needs a capacity of at least 1")
+        self._capacity = capacity
+        self._entries: dict = {}
+        self._read: set = set()
+
+    def get(self, key):
+        """Return the value of a key, None when the cache does not hold it. Reading is a use."""
+        if key in self._entries:
+            self._read.add(key)
+        return self._entries.get(key)
+
+    def put(self, key, value) -> None:
+        """Remember the value of a key, at the cost of the least recently used key if need be."""
+        self._entries.pop(key, None)
+        while len(self._entries) == self._capacity:
+            first = next(iter(self._entries))
+            value_of_first = self._entries.pop(first)
+            if first in self._read:
+                self._read.discard(first)
+                self._entries[first] = value_of_first
+        self._entries[key] = value
+
+    def keys_by_recency(self) -> list:
+        """Return the keys, the least recently used first."""
+        return list(self._entries)

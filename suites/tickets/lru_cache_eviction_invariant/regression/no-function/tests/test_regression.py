@@ -1,0 +1,6 @@
+"""Reading a key is a use of it."""
+
+from caching.lru import LRUCache
+
+cache = LRUCache(1)
+assert cache.get("logo") is None

@@ -1,0 +1,2 @@
+def test_reading_is_a_use():
+    assert True
