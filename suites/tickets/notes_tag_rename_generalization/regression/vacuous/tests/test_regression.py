@@ -1,0 +1,2 @@
+def test_homework_stays():
+    assert True
