@@ -10,8 +10,13 @@ import (
 	"sync"
 )
 
-// graderSources are the rooms that can change a verdict, and these nouns. They are embedded so that a plain go build knows
-// its own grader.
+// graderRooms are the folders whose code can change a verdict. These nouns, at the root, can too.
+var graderRooms = []string{
+	"internal/agent", "internal/check", "internal/claims", "internal/episode", "internal/evidence", "internal/oracle",
+	"internal/sandbox", "internal/suite", "internal/workspace",
+}
+
+// graderSources are these rooms and nouns, embedded so that a plain go build knows its own grader.
 //
 //go:embed *.go internal/agent internal/check internal/claims internal/episode internal/evidence internal/oracle internal/sandbox internal/suite internal/workspace
 var graderSources embed.FS
@@ -19,17 +24,45 @@ var graderSources embed.FS
 // GraderDigest is the hash of the sources of all that can change a verdict, tests aside. Certificates and verdicts name
 // it, so that a changed grader is noticed and a changed report is not.
 var GraderDigest = sync.OnceValue(func() Digest {
-	h := sha256.New()
-	err := fs.WalkDir(graderSources, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/") {
-			return err
-		}
-		b, err := graderSources.ReadFile(path)
-		fmt.Fprintf(h, "%s %d:%s", path, len(b), b)
-		return err
-	})
+	d, err := graderDigest(graderSources)
 	if err != nil {
 		panic(err) // an embedded file always reads
 	}
-	return Digest("sha256:" + hex.EncodeToString(h.Sum(nil)))
+	return d
 })
+
+// graderDigest is the digest of the grader whose sources are in fsys, among whatever else is there.
+func graderDigest(fsys fs.FS) (Digest, error) {
+	files, err := fs.Glob(fsys, "*.go")
+	if err != nil {
+		return "", fmt.Errorf("listing the grader's sources: %w", err)
+	}
+	for _, room := range graderRooms {
+		err := fs.WalkDir(fsys, room, func(path string, d fs.DirEntry, err error) error {
+			switch hidden := strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_"); {
+			case err != nil:
+				return err
+			case d.IsDir() && (hidden || d.Name() == "testdata"):
+				return fs.SkipDir
+			case !d.IsDir() && !hidden:
+				files = append(files, path)
+			}
+			return nil
+		})
+		if err != nil {
+			return "", fmt.Errorf("listing the grader's sources: %w", err)
+		}
+	}
+	h := sha256.New()
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		b, err := fs.ReadFile(fsys, path)
+		if err != nil {
+			return "", fmt.Errorf("reading the grader's sources: %w", err)
+		}
+		fmt.Fprintf(h, "%s %d:%s", path, len(b), b)
+	}
+	return Digest("sha256:" + hex.EncodeToString(h.Sum(nil))), nil
+}

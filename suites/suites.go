@@ -14,6 +14,20 @@ import (
 //go:embed *.zip
 var archives embed.FS
 
+// adversaries are texts without modes and links of their own, so the folder itself is embedded.
+//
+//go:embed adversaries
+var adversaries embed.FS
+
+// Adversaries is the folder of the built-in adversaries, one folder each.
+func Adversaries() fs.FS {
+	sub, err := fs.Sub(adversaries, "adversaries")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	return sub
+}
+
 // An Archive is one built-in suite.
 type Archive struct {
 	Name  string

@@ -57,7 +57,7 @@ func (a *app) runDemo(ctx context.Context, r *rig) error {
 	if err != nil {
 		return err
 	}
-	tables, err := a.proveTasks(ctx, r, subject, proofFlags{jobs: runtime.NumCPU()})
+	tables, err := a.proveTasks(ctx, r, subject, proofFlags{jobs: runtime.NumCPU(), passes: 2, controlsOnly: true})
 	if err != nil {
 		return err
 	}

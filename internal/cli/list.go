@@ -13,11 +13,14 @@ import (
 func (a *app) list() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list [SUITE|TASK…]",
-		Short:   "List suites and tasks, or with 'runs' the runs of the store",
-		Example: "  tare list\n  tare list tickets --format json\n  tare list runs",
+		Short:   "List suites and tasks, with 'runs' the runs of the store, with 'adversaries' the agents that cheat",
+		Example: "  tare list\n  tare list tickets --format json\n  tare list runs\n  tare list adversaries",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "runs" {
 				return a.listRuns()
+			}
+			if len(args) == 1 && args[0] == "adversaries" {
+				return a.listAdversaries()
 			}
 			tasks, err := a.tasks(args)
 			if err != nil {

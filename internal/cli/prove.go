@@ -16,6 +16,7 @@ import (
 	"tare"
 	"tare/internal/proof"
 	"tare/internal/run"
+	"tare/internal/suite"
 )
 
 func (a *app) prove() *cobra.Command {
@@ -24,11 +25,15 @@ func (a *app) prove() *cobra.Command {
 		Use:   "prove [TASK|SUITE…]",
 		Short: "Play every control twice and show that the grader tells right from wrong",
 		Long: `prove plays what a task's right verdicts are known for: the unfixed seed, an agent that does nothing, each reference
-with and without its regression test, worthless tests, wrong solutions and unusual right ones. Each row states the
-outcome, the gate and the reason that must come out; anything else, or a row that comes out otherwise the second
-time, is named and makes the exit code 1. A certificate is kept, and every later verdict says that it is proven.`,
-		Example: "  tare prove tickets/bugfix_inventory\n  tare prove tickets --jobs 2\n  tare prove tickets --sweep-only",
+with and without its regression test, worthless tests, wrong solutions and unusual right ones, and every adversary
+that fits the task (docs/adversaries.md). Each row states the outcome, the gate and the reason that must come out;
+anything else, or a row that comes out otherwise the second time, is named and makes the exit code 1. After a whole
+proof a certificate is kept, and every later verdict says that it is proven.`,
+		Example: "  tare prove tickets/bugfix_inventory\n  tare prove tickets --jobs 2 --markdown proof.md\n  tare prove tickets --sweep-only",
 		RunE: func(c *cobra.Command, args []string) error {
+			if flags.jobs < 1 || flags.passes < 1 {
+				return usage("--jobs and --passes are at least 1")
+			}
 			tasks, err := a.tasks(args)
 			if err != nil {
 				return err
@@ -40,12 +45,15 @@ time, is named and makes the exit code 1. A certificate is kept, and every later
 				if err != nil {
 					return err
 				}
-				return a.showProof(tables)
+				return a.showProof(tables, flags.markdown)
 			})
 		},
 	}
 	c.Flags().BoolVar(&flags.sweepOnly, "sweep-only", false, "only the four states of each task, once; no certificate")
 	c.Flags().StringSliceVar(&flags.rows, "row", nil, "only these controls, by name; no certificate")
+	c.Flags().BoolVar(&flags.controlsOnly, "controls-only", false, "leave the adversaries out; no certificate")
+	c.Flags().StringVar(&flags.markdown, "markdown", "", "also write the tables as Markdown to this file")
+	c.Flags().IntVar(&flags.passes, "passes", 2, "how often everything is played; no certificate below 2")
 	c.Flags().IntVar(&flags.jobs, "jobs", runtime.NumCPU(), "controls played at once")
 	return c
 }
@@ -54,6 +62,10 @@ type proofFlags struct {
 	jobs      int
 	sweepOnly bool
 	rows      []string
+
+	passes       int
+	controlsOnly bool
+	markdown     string
 }
 
 func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags proofFlags) ([]proof.Table, error) {
@@ -61,9 +73,16 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 	r.inner = max(1, runtime.NumCPU()/flags.jobs)
 	bar := a.progress()
 	defer bar.clear()
+	var cheaters []*suite.Adversary
+	if !flags.controlsOnly && !flags.sweepOnly {
+		var err error
+		if cheaters, err = adversaries(); err != nil {
+			return nil, err
+		}
+	}
 	for i, t := range tasks {
 		began := time.Now()
-		o := proof.Options{Jobs: flags.jobs, Progress: func(done, all int) {
+		o := proof.Options{Jobs: flags.jobs, Passes: flags.passes, Adversaries: cheaters, Progress: func(done, all int) {
 			bar.say("proving %s (%d/%d): %d of %d controls, %s", t.ID, i+1, len(tasks), done, all, took(time.Since(began)))
 		}}
 		switch {
@@ -71,7 +90,7 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 			o.Passes = 1
 			o.Controls = inSweep(t)
 		case len(flags.rows) > 0:
-			if err := haveRows(t, flags.rows); err != nil {
+			if err := haveRows(t, cheaters, flags.rows); err != nil {
 				return tables, err
 			}
 			o.Controls = func(c tare.Control) bool { return slices.Contains(flags.rows, c.Name) }
@@ -91,8 +110,8 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 }
 
 // haveRows checks that a task has all the controls that were asked for: a row that is not there is not a row that holds.
-func haveRows(t *tare.Task, rows []string) error {
-	controls := proof.Controls(t)
+func haveRows(t *tare.Task, cheaters []*suite.Adversary, rows []string) error {
+	controls := proof.Controls(t, cheaters)
 	for _, name := range rows {
 		if !slices.ContainsFunc(controls, func(c tare.Control) bool { return c.Name == name }) {
 			return usage("%s has no control %q; see 'tare prove %s'", t.ID, name, t.ID)
@@ -143,7 +162,13 @@ func (r *rig) judgeControl(ctx context.Context, task *tare.Task, c tare.Control)
 	return results[0], nil
 }
 
-func (a *app) showProof(tables []proof.Table) error {
+func (a *app) showProof(tables []proof.Table, markdown string) error {
+	if markdown != "" {
+		err := writeFile(markdown, func(f *os.File) error { return writeProofMarkdown(f, tables) })
+		if err != nil {
+			return err
+		}
+	}
 	if a.json() {
 		if err := proof.WriteJSON(a.stdout, tables); err != nil {
 			return err
@@ -165,12 +190,15 @@ func writeProof(w io.Writer, tables []proof.Table) {
 	for _, t := range tables {
 		fmt.Fprintf(w, "\n%s%s  %d controls, %d passes, isolation %s\n", t.Task, heldOut(t.HeldOut), len(t.Rows), t.Passes, t.Isolation)
 		for _, r := range t.Rows {
-			writeRow(w, r)
+			if r.Origin != tare.FromAdversary || !r.OK || !fromMatrix(r.Control) { // the others are in the matrix
+				writeRow(w, r)
+			}
 		}
 		if len(t.Idle) > 0 {
 			fmt.Fprintf(w, "  %d hidden cases stop no control by themselves: %s\n", len(t.Idle), clip(strings.Join(t.Idle, ", "), 400))
 		}
 	}
+	writeAdversaries(w, tables)
 	rows, wrong := 0, 0
 	for _, t := range tables {
 		for _, r := range t.Rows {

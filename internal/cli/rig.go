@@ -127,12 +127,22 @@ func (a *app) tasks(args []string) ([]*tare.Task, error) {
 // isolation is what verdicts by the chosen backend say of themselves, as far as that is known without starting it.
 func (a *app) isolation() string { return a.backend }
 
-func (a *app) certify(t proof.Table, runner string) error {
+// ground is what a proof of a task with that runner stands on here, as verdicts by the chosen backend say it.
+func (a *app) ground(runner string) (proof.Ground, error) {
 	tools, err := check.Identity(runner)
+	if err != nil {
+		return proof.Ground{}, err
+	}
+	all, err := adversaries()
+	return proof.Ground{Grader: tare.GraderDigest(), Adversaries: proof.AdversariesDigest(runner, all), Isolation: a.isolation(), Tools: tools}, err
+}
+
+func (a *app) certify(t proof.Table, runner string) error {
+	g, err := a.ground(runner)
 	if err != nil {
 		return err
 	}
-	entry, err := proof.Certify(t, tare.GraderDigest(), tools, time.Now())
+	entry, err := proof.Certify(t, g, time.Now())
 	if err != nil {
 		return err
 	}
@@ -145,11 +155,11 @@ func (a *app) proofOf(t *tare.Task) tare.Proof {
 	if err != nil {
 		return tare.Proof{Status: tare.Unproven}
 	}
-	tools, err := check.Identity(t.Runner)
+	g, err := a.ground(t.Runner)
 	if err != nil {
 		return tare.Proof{Status: tare.Unproven}
 	}
-	return proof.Standing(b, t, tare.GraderDigest(), a.isolation(), tools)
+	return proof.Standing(b, t, g)
 }
 
 // episode is the first episode of agent on task, as this rig plays it.

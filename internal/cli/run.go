@@ -46,6 +46,7 @@ Agents:
   advanced            walks the requirements, adds a regression test, looks for new files
   recovery            guesses a path, fails, lists, retries
   tree:DIR            puts a finished workspace in place
+  cheater:NAME        tries to win without the work; 'tare list adversaries' names them
   cmd:./run_agent.sh  any command; it gets the prompt and the workspace (docs/agents.md)
 
 Interrupt once to finish what is running and stop, twice to stop now; the same command goes on from there.`,
@@ -106,6 +107,13 @@ func (a *app) plan(r *rig, tasks []*tare.Task, f runFlags) (run.Plan, error) {
 					job.Episode.Agent = "tree:" + short(job.Solution.Digest())
 				} else if err := a.checkAgent(name); err != nil {
 					return plan, err
+				} else if isCheater(name) {
+					if err := fitCheater(name, t); err != nil && len(tasks) > 1 {
+						a.note("left out: %v", err)
+						continue
+					} else if err != nil {
+						return plan, err
+					}
 				}
 				if key := job.Episode.Key(); !seen[key] {
 					seen[key] = true
@@ -272,8 +280,11 @@ func (a *app) checkAgent(name string) error {
 		}
 		return nil
 	}
+	if isCheater(name) {
+		return checkCheater(name)
+	}
 	if !isScripted(name) {
-		return usage("there is no agent %q; there are noop, reference, baseline, advanced, recovery, tree:DIR and cmd:SCRIPT", name)
+		return usage("there is no agent %q; there are noop, reference, baseline, advanced, recovery, tree:DIR, cmd:SCRIPT and cheater:NAME", name)
 	}
 	return nil
 }

@@ -13,21 +13,30 @@ const CertificateSchema = "tare.certificate/1"
 
 // A Certificate binds a proof to all that it speaks of. When any of these changes, it is stale.
 type Certificate struct {
-	Schema    string      `json:"schema"`
-	Task      string      `json:"task"`
-	TaskHash  tare.Digest `json:"task_hash"`
-	Grader    tare.Digest `json:"grader"`
-	Isolation string      `json:"isolation"`
-	Tools     string      `json:"tools"` // interpreter and test runner with their versions
-	Table     tare.Digest `json:"table"`
-	Controls  int         `json:"controls"`
-	Passes    int         `json:"passes"`
-	OK        bool        `json:"ok"` // every control came out as it must
-	Made      time.Time   `json:"made"`
+	Schema      string      `json:"schema"`
+	Task        string      `json:"task"`
+	TaskHash    tare.Digest `json:"task_hash"`
+	Grader      tare.Digest `json:"grader"`
+	Adversaries tare.Digest `json:"adversaries"`
+	Isolation   string      `json:"isolation"`
+	Tools       string      `json:"tools"` // interpreter and test runner with their versions
+	Table       tare.Digest `json:"table"`
+	Controls    int         `json:"controls"`
+	Passes      int         `json:"passes"`
+	OK          bool        `json:"ok"` // every control came out as it must
+	Made        time.Time   `json:"made"`
 }
 
-// Certify makes the certificate of a whole table.
-func Certify(t Table, grader tare.Digest, tools string, made time.Time) (tare.Entry, error) {
+// A Ground is what a proof stands on besides its task.
+type Ground struct {
+	Grader      tare.Digest // of the sources that can change a verdict
+	Adversaries tare.Digest // of those that are for the task's runner
+	Isolation   string
+	Tools       string // the interpreter and the test runner, by content
+}
+
+// Certify makes the certificate of a whole table that was made on g; the isolation is the table's.
+func Certify(t Table, g Ground, made time.Time) (tare.Entry, error) {
 	if !t.Whole || t.Passes < 2 {
 		return tare.Entry{}, fmt.Errorf("certifying %s: the table is not whole, or was played once", t.Task)
 	}
@@ -36,14 +45,15 @@ func Certify(t Table, grader tare.Digest, tools string, made time.Time) (tare.En
 		return tare.Entry{}, err
 	}
 	return tare.NewEntry(Certificate{
-		Schema: CertificateSchema, Task: t.Task, TaskHash: t.TaskHash, Grader: grader, Isolation: t.Isolation, Tools: tools,
+		Schema: CertificateSchema, Task: t.Task, TaskHash: t.TaskHash, Grader: g.Grader, Adversaries: g.Adversaries, Isolation: t.Isolation, Tools: g.Tools,
 		Table: digest, Controls: len(t.Rows), Passes: t.Passes, OK: t.OK(), Made: made.UTC().Truncate(time.Second),
 	})
 }
 
 // Standing is what a certificate says of a task as it is now: proven, partly when some control did not come out as it
-// must, stale when the task, the grader, the isolation or the tools are not the ones that were proven, none without one.
-func Standing(certificate []byte, task *tare.Task, grader tare.Digest, isolation, tools string) tare.Proof {
+// must, stale when the task, the grader, the adversaries, the isolation or the tools are not the ones that were proven, none
+// without one.
+func Standing(certificate []byte, task *tare.Task, g Ground) tare.Proof {
 	if certificate == nil {
 		return tare.Proof{Status: tare.Unproven}
 	}
@@ -53,7 +63,7 @@ func Standing(certificate []byte, task *tare.Task, grader tare.Digest, isolation
 	}
 	p := tare.Proof{Status: tare.Proven, Certificate: tare.HashBytes(certificate)}
 	switch {
-	case c.Task != task.ID || c.TaskHash != task.Hash || c.Grader != grader || c.Isolation != isolation || c.Tools != tools:
+	case c.Task != task.ID || c.TaskHash != task.Hash || (Ground{c.Grader, c.Adversaries, c.Isolation, c.Tools}) != g:
 		p.Status = tare.Stale
 	case !c.OK:
 		p.Status = tare.Partly

@@ -13,6 +13,7 @@ import (
 
 	"tare"
 	"tare/internal/run"
+	"tare/internal/suite"
 )
 
 // A Judge plays a control and judges it. It is production's own path, wired by the caller.
@@ -20,10 +21,11 @@ type Judge func(ctx context.Context, task *tare.Task, c tare.Control) (run.Resul
 
 // Options say how to prove.
 type Options struct {
-	Jobs     int                     // controls played at once; below 1 is 1
-	Passes   int                     // times the whole table is played; below 1 is 2
-	Controls func(tare.Control) bool // nil: all
-	Progress func(done, all int)     // called one at a time
+	Jobs        int                     // controls played at once; below 1 is 1
+	Passes      int                     // times the whole table is played; below 1 is 2
+	Adversaries []*suite.Adversary      // that are played where they fit; without any the proof is not whole
+	Controls    func(tare.Control) bool // nil: all
+	Progress    func(done, all int)     // called one at a time
 }
 
 // A Row is one control and how it came out.
@@ -54,7 +56,7 @@ type Table struct {
 	HeldOut   bool        `json:"held_out,omitempty"`
 	Isolation string      `json:"isolation"`
 	Passes    int         `json:"passes"`
-	Whole     bool        `json:"whole"` // every control of the task was played
+	Whole     bool        `json:"whole"` // every control of the task was played, and every adversary that fits it
 	Rows      []Row       `json:"rows"`
 	Idle      []string    `json:"idle,omitempty"` // hidden cases that stop no control
 }
@@ -73,9 +75,9 @@ func (t Table) Digest() (tare.Digest, error) {
 	return tare.HashBytes(b), nil
 }
 
-// Controls are the controls of task, the derived ones included: its own rows, and each twin, which the probe must tell
-// from the reference that it was made of.
-func Controls(task *tare.Task) []tare.Control {
+// Controls are the controls of task, the derived ones included: its own rows, each twin, which the probe must tell from the
+// reference that it was made of, and the adversaries that fit it.
+func Controls(task *tare.Task, adversaries []*suite.Adversary) []tare.Control {
 	out := slices.Clone(task.Controls)
 	for _, tw := range task.Twins {
 		out = append(out, tare.Control{
@@ -83,13 +85,13 @@ func Controls(task *tare.Task) []tare.Control {
 			Expect: tare.Expect{Outcome: tare.Fail},
 		})
 	}
-	return out
+	return append(out, Adversarial(task, adversaries)...)
 }
 
 // Prove plays the controls of task and returns the table. The error is of the rig or ctx; a proof that does not hold is
 // a Table that is not OK.
 func Prove(ctx context.Context, task *tare.Task, judge Judge, o Options) (Table, error) {
-	controls := Controls(task)
+	controls := Controls(task, o.Adversaries)
 	whole := len(controls)
 	if o.Controls != nil {
 		controls = slices.DeleteFunc(controls, func(c tare.Control) bool { return !o.Controls(c) })
@@ -102,13 +104,13 @@ func Prove(ctx context.Context, task *tare.Task, judge Judge, o Options) (Table,
 	if err != nil {
 		return Table{}, err
 	}
-	table := Table{Task: task.ID, TaskHash: task.Hash, HeldOut: task.Category == tare.HeldOut, Passes: passes, Whole: len(controls) == whole}
+	table := Table{Task: task.ID, TaskHash: task.Hash, HeldOut: task.Category == tare.HeldOut, Passes: passes, Whole: len(controls) == whole && len(o.Adversaries) > 0}
 	for i, c := range controls {
 		row := newRow(task, c, results[i])
 		table.Rows = append(table.Rows, row)
 		table.Isolation = results[i][0].Verdict.Isolation
 	}
-	if table.Whole {
+	if len(controls) == whole {
 		table.Idle = idle(task, table.Rows)
 	}
 	return table, nil

@@ -13,7 +13,11 @@ import (
 	"tare"
 	"tare/internal/proof"
 	"tare/internal/run"
+	"tare/internal/suite"
 )
+
+// unfit is an adversary that fits no ticket: a proof that looked for some is whole.
+func unfit() []*suite.Adversary { return []*suite.Adversary{{Name: "none", Kind: "cobol"}} }
 
 func number(v float64) *float64 { return &v }
 
@@ -74,7 +78,7 @@ func judge(verdicts map[string]tare.Verdict, alter func(name string, n int, v *t
 
 func TestProofHolds(t *testing.T) {
 	task, verdicts := fixture()
-	table, err := proof.Prove(t.Context(), task, judge(verdicts, nil), proof.Options{Jobs: 2})
+	table, err := proof.Prove(t.Context(), task, judge(verdicts, nil), proof.Options{Jobs: 2, Adversaries: unfit()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +88,7 @@ func TestProofHolds(t *testing.T) {
 	if !slices.Equal(table.Idle, []string{"idle"}) {
 		t.Errorf("idle cases: %v", table.Idle)
 	}
-	again, err := proof.Prove(t.Context(), task, judge(verdicts, nil), proof.Options{Jobs: 1})
+	again, err := proof.Prove(t.Context(), task, judge(verdicts, nil), proof.Options{Jobs: 1, Adversaries: unfit()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,46 +165,60 @@ func TestJudgeErrorEndsTheProof(t *testing.T) {
 
 func TestStanding(t *testing.T) {
 	task, verdicts := fixture()
-	table, err := proof.Prove(t.Context(), task, judge(verdicts, nil), proof.Options{})
+	table, err := proof.Prove(t.Context(), task, judge(verdicts, nil), proof.Options{Adversaries: unfit()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry, err := proof.Certify(table, "sha256:grader", "pytest 7", time.Unix(0, 0))
+	ground := proof.Ground{Grader: "sha256:grader", Adversaries: "sha256:adversaries", Isolation: "bwrap", Tools: "pytest 7"}
+	entry, err := proof.Certify(table, ground, time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := *task
 	other.Hash = "sha256:other"
-	table.Rows[0].OK = false
-	broken, err := proof.Certify(table, "sha256:grader", "pytest 7", time.Unix(0, 0))
+	broken := table
+	broken.Rows = slices.Clone(table.Rows)
+	broken.Rows[0].OK = false
+	partly, err := proof.Certify(broken, ground, time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
+	on := func(change func(*proof.Ground)) proof.Ground {
+		g := ground
+		change(&g)
+		return g
+	}
 	tests := map[string]struct {
-		certificate      []byte
-		task             *tare.Task
-		grader           tare.Digest
-		isolation, tools string
-		want             tare.ProofStatus
+		certificate []byte
+		task        *tare.Task
+		ground      proof.Ground
+		want        tare.ProofStatus
 	}{
-		"proven":           {entry.Bytes, task, "sha256:grader", "bwrap", "pytest 7", tare.Proven},
-		"none":             {nil, task, "sha256:grader", "bwrap", "pytest 7", tare.Unproven},
-		"garbage":          {[]byte("{}"), task, "sha256:grader", "bwrap", "pytest 7", tare.Unproven},
-		"other task":       {entry.Bytes, &other, "sha256:grader", "bwrap", "pytest 7", tare.Stale},
-		"other grader":     {entry.Bytes, task, "sha256:new", "bwrap", "pytest 7", tare.Stale},
-		"other isolation":  {entry.Bytes, task, "sha256:grader", "process", "pytest 7", tare.Stale},
-		"other tools":      {entry.Bytes, task, "sha256:grader", "bwrap", "pytest 8", tare.Stale},
-		"a row was not OK": {broken.Bytes, task, "sha256:grader", "bwrap", "pytest 7", tare.Partly},
+		"proven":            {entry.Bytes, task, ground, tare.Proven},
+		"none":              {nil, task, ground, tare.Unproven},
+		"garbage":           {[]byte("{}"), task, ground, tare.Unproven},
+		"other task":        {entry.Bytes, &other, ground, tare.Stale},
+		"other grader":      {entry.Bytes, task, on(func(g *proof.Ground) { g.Grader = "sha256:new" }), tare.Stale},
+		"other adversaries": {entry.Bytes, task, on(func(g *proof.Ground) { g.Adversaries = "sha256:new" }), tare.Stale},
+		"other isolation":   {entry.Bytes, task, on(func(g *proof.Ground) { g.Isolation = "process" }), tare.Stale},
+		"other tools":       {entry.Bytes, task, on(func(g *proof.Ground) { g.Tools = "pytest 8" }), tare.Stale},
+		"a row was not OK":  {partly.Bytes, task, ground, tare.Partly},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := proof.Standing(tt.certificate, tt.task, tt.grader, tt.isolation, tt.tools); got.Status != tt.want {
+			if got := proof.Standing(tt.certificate, tt.task, tt.ground); got.Status != tt.want {
 				t.Errorf("got %s, want %s", got.Status, tt.want)
 			}
 		})
 	}
-	table.Whole = false
-	if _, err := proof.Certify(table, "g", "t", time.Now()); err == nil {
-		t.Error("a part of a table was certified")
+	for name, spoil := range map[string]func(*proof.Table){
+		"a part":      func(t *proof.Table) { t.Whole = false },
+		"played once": func(t *proof.Table) { t.Passes = 1 },
+	} {
+		bad := table
+		spoil(&bad)
+		if _, err := proof.Certify(bad, ground, time.Now()); err == nil {
+			t.Errorf("a table that is %s was certified", name)
+		}
 	}
 }

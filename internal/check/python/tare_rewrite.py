@@ -2,7 +2,9 @@
 
 Comments and layout go, lines move, and local variables get other names where that cannot be seen: a variable of one
 function that no inner scope uses, in a function that does not ask for its variables by name. Docstrings stay, because
-programs read them.
+programs read them. Each function also begins with a call that does nothing and compiles to the instructions of the one
+that poison puts there: a test that goes by bytecode fails here, where it must pass, and not only there, where any
+failure would look like a call of the subject.
 """
 
 import ast
@@ -13,15 +15,18 @@ SCOPES += (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 BY_NAME = {"locals", "vars", "eval", "exec", "dir", "globals"}
 
 
-def rewrite(text, out):
+INERT = "__import__('gc').isenabled()"
+
+
+def rewrite(text, out, functions, insert):
     for path, source in text.items():
         try:
-            out[path] = rewritten(source, path)
+            out[path] = rewritten(source, path, functions, insert)
         except UNREADABLE:
             pass  # it cannot be imported either way
 
 
-def rewritten(source, path):
+def rewritten(source, path, functions, insert):
     tree = ast.parse(source, path)
     # by way of plain text first: only what survives that unchanged is written anew
     if ast.dump(ast.parse(ast.unparse(tree))) != ast.dump(tree):
@@ -29,6 +34,8 @@ def rewritten(source, path):
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             rename_locals(node)
+    for name, node in list(functions(tree.body)):
+        insert(node, INERT)
     # two blank lines in front, so that line numbers change as well
     text = "#\n#\n" + ast.unparse(tree) + "\n"
     compile(text, path, "exec", dont_inherit=True)

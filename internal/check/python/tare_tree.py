@@ -228,7 +228,7 @@ def main():
     elif op == "poison":
         poison(text, other, request["roots"], out, symbols)
     elif op == "rewrite":
-        tare_rewrite.rewrite(text, out)
+        tare_rewrite.rewrite(text, out, functions, insert_call)
     elif op == "graft":
         tare_graft.graft(text, other, out, symbols, refused)
     for path, data in out.items():

@@ -1,0 +1,4 @@
+#!/bin/sh
+set -eu
+source='@source@'
+printf 'not an object file' > "${source%.py}.so"
