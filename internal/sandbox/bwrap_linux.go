@@ -47,7 +47,7 @@ var roots = []string{"/bin", "/lib", "/lib32", "/lib64", "/libx32"}
 type bwrap struct {
 	*state
 	program    string
-	kind       string // an Isolation constant
+	kind       string                 // an Isolation constant
 	bridge     func() (string, error) // a copy that the owner can reach, made when it is first needed
 	groups     *cgroups
 	etc        string // a directory that stands for /etc
@@ -217,6 +217,9 @@ func inContainer() bool {
 	return false
 }
 
+// setupTries is how often a sandbox is made for a command that has not been let go yet.
+const setupTries = 3
+
 func (b *bwrap) Isolation() string { return b.kind }
 
 func (b *bwrap) Close() error {
@@ -229,6 +232,13 @@ func (b *bwrap) Run(ctx context.Context, cmd Cmd) (Result, error) {
 		return Result{Exit: -1, Ended: LimitCancelled, Isolation: b.kind, Extra: make([]Bytes, len(cmd.Extra))}, nil
 	}
 	res, err := b.run(ctx, cmd)
+	var setup *setupError
+	for range setupTries - 1 { // a machine that is short of something for a moment
+		if !errors.As(err, &setup) || ctx.Err() != nil {
+			break
+		}
+		res, err = b.run(ctx, cmd)
+	}
 	res.Isolation = b.kind
 	if err != nil {
 		return res, fmt.Errorf("running in sandbox: %w", err)
@@ -250,7 +260,7 @@ func (b *bwrap) run(ctx context.Context, cmd Cmd) (Result, error) {
 	}
 	if r.group, err = b.groups.make(r.limits.Memory); err != nil {
 		r.drop()
-		return Result{}, err
+		return Result{}, &setupError{err}
 	}
 	t := &bwrapTree{group: r.group}
 	c, closeFiles, err := b.command(r, t, mounts)

@@ -44,13 +44,19 @@ func openCgroups(mounts, self string) *cgroups {
 	return nil
 }
 
-// sweepGroups removes the groups of programs that were killed. One that a program in another pid namespace still uses
-// may go, too, while it is empty; make then makes it anew.
+// oldGroup is how long a group of another program must have been at rest before it counts as left behind.
+const oldGroup = 10 * time.Minute
+
+// sweepGroups removes the groups of programs that were killed. A program in another pid namespace cannot be seen from
+// here, hence only groups in which nothing was made or removed for a while; make makes anew what went all the same.
 func sweepGroups(dir string) {
 	old, _ := filepath.Glob(filepath.Join(dir, "tare-*-*"))
 	for _, g := range old {
 		pid, err := strconv.Atoi(strings.Split(filepath.Base(g), "-")[1])
 		if err != nil || unix.Kill(pid, 0) != unix.ESRCH {
+			continue
+		}
+		if info, err := os.Stat(g); err != nil || time.Since(info.ModTime()) < oldGroup {
 			continue
 		}
 		inner, _ := filepath.Glob(filepath.Join(g, "[0-9]*"))

@@ -182,15 +182,22 @@ func TestSweepGroups(t *testing.T) {
 	}
 	dir := t.TempDir()
 	gone := filepath.Join(dir, fmt.Sprintf("tare-%d-1", dead.Process.Pid))
+	young := filepath.Join(dir, fmt.Sprintf("tare-%d-2", dead.Process.Pid)) // may be of a program that cannot be seen
 	stays := filepath.Join(dir, fmt.Sprintf("tare-%d-1", os.Getpid()))
-	for _, d := range []string{filepath.Join(gone, "7"), stays} {
+	for _, d := range []string{filepath.Join(gone, "7"), young, stays} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+	long := time.Now().Add(-2 * oldGroup)
+	for _, d := range []string{gone, stays} {
+		if err := os.Chtimes(d, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
 	sweepGroups(dir)
-	if isDir(gone) || !isDir(stays) {
-		t.Errorf("of a dead program: %v, of a living one: %v", isDir(gone), isDir(stays))
+	if isDir(gone) || !isDir(stays) || !isDir(young) {
+		t.Errorf("there are: of a dead program %v, of a young one %v, of a living one %v", isDir(gone), isDir(young), isDir(stays))
 	}
 }
 
@@ -286,4 +293,81 @@ func TestReadProc(t *testing.T) {
 	if !found {
 		t.Error("this process is not among its parent's descendants by lists of children")
 	}
+}
+
+// TestSetupIsTriedAgain starts a bubblewrap that ends without a word at first.
+func TestSetupIsTriedAgain(t *testing.T) {
+	sb, err := openBwrap(t.Context(), Options{StateRoot: stateRoot(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sb.Close()
+	b := sb.(*bwrap)
+	dir, err := b.NewDir("t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(dir, "bwrap")
+	fails := func(times int) {
+		text := fmt.Sprintf("#!/bin/sh\nn=$(cat %[1]s/n 2>/dev/null || echo 0)\necho $((n + 1)) >%[1]s/n\n[ $n -ge %[2]d ] || exit 1\nexec %[3]s \"$@\"\n", dir, times, b.program)
+		if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		os.Remove(filepath.Join(dir, "n"))
+	}
+	real := b.program
+	for times, ok := range map[int]bool{setupTries - 1: true, setupTries: false} {
+		b.program = real
+		fails(times)
+		b.program = script
+		res, err := b.Run(t.Context(), Cmd{Argv: []string{"/bin/echo", "here"}})
+		if got := err == nil && string(res.Stdout.Data) == "here\n"; got != ok {
+			t.Errorf("after %d failures: %q, %v", times, res.Stdout.Data, err)
+		}
+	}
+}
+
+// TestSandboxesHaveUsersOfTheirOwn opens two side by side, as two programs would.
+func TestSandboxesHaveUsersOfTheirOwn(t *testing.T) {
+	root := stateRoot(t)
+	first, err := openState(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := openState(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if (first.uid != second.uid) != first.root {
+		t.Errorf("uids %d and %d, as root: %v", first.uid, second.uid, first.root)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	third, err := openState(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if third.uid != first.uid {
+		t.Errorf("uid %d is not given again: %d", first.uid, third.uid)
+	}
+	for _, s := range []*state{second, third} {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// stateRoot is a state root that every user can reach.
+func stateRoot(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "tare-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 )
 
 const (
-	setupTime = 20 * time.Second // for a sandbox to be made ready, on a busy machine
+	setupTime = 60 * time.Second // for a sandbox to be made ready, on a busy machine
 	killTime  = 10 * time.Second // for a killed tree to be gone
 	drainTime = 10 * time.Second // for readers to see the end of a pipe once nobody can write to it any more
 )
@@ -178,12 +179,15 @@ func (r *run) supervise(ctx context.Context, c *exec.Cmd, t tree) (Result, error
 		res.Exit, res.Ended = -1, LimitCancelled
 		return res, nil
 	}
-	// The backend's own account of what went wrong says more than our not having heard from it.
+	// The backend's own account of what went wrong says more than our not having heard from it, if it gave one.
+	if readyErr != nil && len(bytes.TrimSpace(res.Stderr.Data)) == 0 {
+		return res, &setupError{readyErr}
+	}
 	if err := t.broken(res.Stderr.Data); err != nil && ended == LimitNone {
 		return res, err
 	}
 	if readyErr != nil {
-		return res, fmt.Errorf("setting up sandbox: %w", readyErr)
+		return res, &setupError{readyErr}
 	}
 	r.account(&res, c.ProcessState)
 	return res, nil
@@ -196,6 +200,13 @@ func (r *run) collect(res *Result) {
 		res.Extra = append(res.Extra, o.finish())
 	}
 }
+
+// A setupError says that a sandbox was not ready in time, or at all. The command was never let go, so that it may be tried
+// again.
+type setupError struct{ err error }
+
+func (e *setupError) Error() string { return "setting up sandbox: " + e.err.Error() }
+func (e *setupError) Unwrap() error { return e.err }
 
 // errStuck says that a killed process did not end.
 var errStuck = errors.New("process did not end after SIGKILL")

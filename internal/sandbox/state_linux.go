@@ -24,6 +24,7 @@ type state struct {
 	uid, gid int
 	root     bool // the caller is root, so payloads run as another
 	lock     *os.File
+	idLock   *os.File // keeps uid to this program, when the caller is root
 }
 
 // openState makes the state root and a fresh directory in it.
@@ -31,8 +32,6 @@ func openState(root string) (*state, error) {
 	s := &state{uid: os.Geteuid(), gid: os.Getegid()}
 	if s.uid == 0 {
 		s.root = true
-		s.uid = unusedID()
-		s.gid = s.uid
 	}
 	if root == "" {
 		root = fmt.Sprintf("/var/tmp/tare-%d", os.Geteuid())
@@ -52,6 +51,10 @@ func openState(root string) (*state, error) {
 	}
 	if err := s.trusted(root); err != nil {
 		return nil, err
+	}
+	if s.root {
+		s.uid, s.idLock = unusedID(root)
+		s.gid = s.uid
 	}
 	sweep(root)
 	dir, err := os.MkdirTemp(root, "s")
@@ -99,7 +102,7 @@ func (s *state) trusted(root string) error {
 		}
 		if info.Mode().Perm()&0o001 == 0 {
 			return &Unavailable{
-				Reason: fmt.Sprintf("uid %d cannot pass through %s to the state root", s.uid, dir),
+				Reason: fmt.Sprintf("an unprivileged user cannot pass through %s to the state root", dir),
 				Mend:   "choose a state root that every user can reach, such as /var/tmp/tare-0, with --workdir",
 			}
 		}
@@ -109,14 +112,19 @@ func (s *state) trusted(root string) error {
 	}
 }
 
-// unusedID picks a uid that no account has.
-func unusedID() int {
+// unusedID picks a uid that no account has and no other sandbox below root uses: the kernel counts processes by uid, so
+// that programs with one between them would meet each other's limits. The lock holds it until it is closed. With all of
+// them taken it is shared, and the lock is nil.
+func unusedID(root string) (int, *os.File) {
 	for id := dropBase; id < dropBase+100; id++ {
-		if _, err := user.LookupId(strconv.Itoa(id)); err != nil {
-			return id
+		if _, err := user.LookupId(strconv.Itoa(id)); err == nil {
+			continue
+		}
+		if lock, err := lockFile(filepath.Join(root, fmt.Sprintf("id-%d%s", id, lockName))); err == nil {
+			return id, lock
 		}
 	}
-	return dropBase
+	return dropBase, nil
 }
 
 const lockName = ".lock"
@@ -177,6 +185,9 @@ func (s *state) NewDir(pattern string) (string, error) {
 func (s *state) Close() error {
 	err := removeTree(s.dir)
 	s.lock.Close()
+	if s.idLock != nil {
+		s.idLock.Close()
+	}
 	if err != nil {
 		return fmt.Errorf("removing state: %w", err)
 	}
