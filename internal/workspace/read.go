@@ -32,6 +32,10 @@ type ReadLimits struct {
 	Bytes     int64 // content in all, DefaultBytes
 	FileBytes int64 // content of one file, DefaultFileBytes
 
+	// First is what is looked at before all else, and with it the files beside it: what somebody piles up elsewhere, a
+	// cache say, must not use up the limits before it is their turn.
+	First tare.Tree
+
 	// Skip lists names that are left out without a word, at any depth and in upper or lower case. nil stands for
 	// ".git"; an empty slice for none.
 	Skip []string
@@ -97,7 +101,14 @@ func Read(dir string, l ReadLimits) (tare.Tree, error) {
 		return nil, fmt.Errorf("reading a tree: %w", err)
 	}
 	defer root.Close()
-	r := reader{ReadLimits: l.withDefaults()}
+	r := reader{ReadLimits: l.withDefaults(), done: map[string]bool{}}
+	if len(l.First) > 0 {
+		r.first = known(l.First)
+		if _, err := r.dir(root, "", 0); err != nil {
+			return nil, fmt.Errorf("reading a tree: %w", err)
+		}
+		r.first = nil
+	}
 	if _, err := r.dir(root, "", 0); err != nil {
 		return nil, fmt.Errorf("reading a tree: %w", err)
 	}
@@ -118,6 +129,23 @@ type reader struct {
 	ReadLimits
 	files   []tare.File
 	omitted OmittedError
+	first   map[string][]string // while only these directories are read: what is known to be in each; nil for all
+	done    map[string]bool     // what was looked at, directories aside: whether it was taken
+}
+
+// known lists what t has in each of its directories.
+func known(t tare.Tree) map[string][]string {
+	in := map[string][]string{}
+	seen := map[string]bool{}
+	for _, f := range t {
+		for p := f.Path; p != "." && !seen[p]; p = path.Dir(p) {
+			seen[p] = true
+			dir, name := path.Split(p)
+			dir = strings.TrimSuffix(dir, "/")
+			in[dir] = append(in[dir], name)
+		}
+	}
+	return in
 }
 
 func (r *reader) omit(p string, info fs.FileInfo, reason string) {
@@ -138,22 +166,32 @@ func (r *reader) dir(root *os.Root, p string, depth int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	before := len(r.files)
+	if r.first != nil {
+		// what is known to be here comes first, also where the list stops before it
+		names = slices.Concat(r.first[p], slices.DeleteFunc(names, func(n string) bool { return slices.Contains(r.first[p], n) }))
+	}
+	held := 0
 	for _, name := range names {
 		if slices.ContainsFunc(r.Skip, func(s string) bool { return strings.EqualFold(s, name) }) {
+			continue
+		}
+		at := path.Join(p, name)
+		if taken, done := r.done[at]; done {
+			if taken {
+				held++
+			}
 			continue
 		}
 		if r.Files == 0 {
 			more = true
 			break
 		}
-		r.Files--
-		r.entry(root, name, path.Join(p, name), depth)
+		held += r.entry(root, name, at, depth)
 	}
-	if more {
+	if more && r.first == nil {
 		r.omit(path.Join(".", p), nil, "more entries than the limit")
 	}
-	return len(r.files) - before, nil
+	return held, nil
 }
 
 // list returns up to n names of what is in the directory, sorted, and whether there are more.
@@ -171,9 +209,23 @@ func list(root *os.Root, n int) ([]string, bool, error) {
 	return names[:min(n, len(names))], len(names) > n, nil
 }
 
-// entry reads what is called name in root. A failure is an omission.
-func (r *reader) entry(root *os.Root, name, p string, depth int) {
+// entry reads what is called name in root, and says how many entries of the tree that is. A failure is an omission.
+func (r *reader) entry(root *os.Root, name, p string, depth int) int {
 	info, err := root.Lstat(name)
+	before := len(r.files)
+	switch known := r.first[p] != nil; {
+	case r.first != nil && errors.Is(err, fs.ErrNotExist): // it is known and no more
+		return 0
+	case err == nil && info.IsDir() && len(p) <= maxPath && r.first != nil:
+		if known {
+			r.subdir(root, name, p, info, depth)
+		}
+		return 0 // the second look counts
+	case err == nil && info.IsDir() && len(p) <= maxPath:
+		r.Files--
+		return r.subdir(root, name, p, info, depth)
+	}
+	r.Files--
 	switch {
 	case err != nil:
 		r.omit(p, nil, reason(err))
@@ -181,18 +233,18 @@ func (r *reader) entry(root *os.Root, name, p string, depth int) {
 		r.omit(p[:maxPath], info, "a path that is too long")
 	case info.Mode().IsRegular():
 		r.regular(root, name, p, info)
-	case info.IsDir():
-		r.subdir(root, name, p, info, depth)
 	case info.Mode().Type() == fs.ModeSymlink:
 		target, err := root.Readlink(name)
 		if err != nil {
 			r.omit(p, info, reason(err))
-			return
+			break
 		}
 		r.files = append(r.files, tare.File{Path: p, Mode: fs.ModeSymlink | 0o777, Data: []byte(target)})
 	default:
 		r.omit(p, info, kindOf(info.Mode()))
 	}
+	r.done[p] = len(r.files) > before
+	return len(r.files) - before
 }
 
 func (r *reader) regular(root *os.Root, name, p string, info fs.FileInfo) {
@@ -237,29 +289,35 @@ func readSame(root *os.Root, name string, info fs.FileInfo) ([]byte, error) {
 	return data[:n:n], nil
 }
 
-func (r *reader) subdir(root *os.Root, name, p string, info fs.FileInfo, depth int) {
+// subdir reads a directory, and says how many entries of the tree it makes. A failure of the first look is left to the
+// second.
+func (r *reader) subdir(root *os.Root, name, p string, info fs.FileInfo, depth int) int {
+	omit := func(why string) int {
+		if r.first == nil {
+			r.omit(p, info, why)
+		}
+		return 0
+	}
 	if depth+1 > maxDepth {
-		r.omit(p, info, fmt.Sprintf("more than %d directories deep", maxDepth))
-		return
+		return omit(fmt.Sprintf("more than %d directories deep", maxDepth))
 	}
 	sub, err := root.OpenRoot(name)
 	if err != nil {
-		r.omit(p, info, reason(err))
-		return
+		return omit(reason(err))
 	}
 	defer sub.Close()
 	if now, err := sub.Lstat("."); err != nil || !os.SameFile(info, now) {
-		r.omit(p, info, errChanged.Error())
-		return
+		return omit(errChanged.Error())
 	}
 	n, err := r.dir(sub, p, depth+1)
 	if err != nil {
-		r.omit(p, info, reason(err))
-		return
+		return omit(reason(err))
 	}
-	if n == 0 {
+	if n == 0 && r.first == nil {
 		r.files = append(r.files, tare.File{Path: p, Mode: fs.ModeDir | info.Mode().Perm()})
+		n = 1
 	}
+	return n
 }
 
 // reason is err without the path of the machine's that the os package puts into it.

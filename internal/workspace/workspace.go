@@ -59,8 +59,12 @@ func New(ctx context.Context, dir string, base tare.Tree, o Owner) (*Workspace, 
 }
 
 // Snapshot reads the directory as it now is, without anything called .git, at any depth. An error for which LeftOut
-// returns nil comes with a tree that holds everything else.
-func (w *Workspace) Snapshot() (tare.Tree, error) { return Read(w.Dir, w.Limits) }
+// returns nil comes with a tree that holds everything else. What the base has, and the files beside it, are read first.
+func (w *Workspace) Snapshot() (tare.Tree, error) {
+	l := w.Limits
+	l.First = w.Base
+	return Read(w.Dir, l)
+}
 
 // Changes lists what differs between the base and the directory as it now is. A file that had to be left out of the
 // snapshot counts as deleted; as with Snapshot, the error then says so and the list is good for the rest.

@@ -543,3 +543,40 @@ func removeAs(t *testing.T, uid uint32) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 }
+
+// TestSnapshotOfAHeap shows that what is piled up elsewhere does not use up the limits of what the work is about.
+func TestSnapshotOfAHeap(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "w")
+	base := tree(t, tare.File{Path: "src/a.py", Mode: 0o644, Data: []byte("1")}, tare.File{Path: "tests/test_a.py", Mode: 0o644, Data: []byte("2")}, tare.File{Path: "z", Mode: 0o644})
+	w, err := New(t.Context(), dir, base, Owner{os.Geteuid(), os.Getegid()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(p, text string) {
+		t.Helper()
+		p = filepath.Join(dir, filepath.FromSlash(p))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 40 {
+		put(fmt.Sprintf(".cache/x/%d", i), "x")
+		put(fmt.Sprintf("src/.cache/%d", i), strings.Repeat("x", 100))
+	}
+	put("src/a.py", "3")
+	put("src/b.py", "4")
+	put("tests/test_b.py", "5")
+	w.Limits = ReadLimits{Files: 20, Bytes: 1000}
+	got, err := w.Snapshot()
+	if _, bad := LeftOut(err); bad != nil || err == nil {
+		t.Fatalf("%v, want what was left out", err)
+	}
+	for p, want := range map[string]string{"src/a.py": "3", "src/b.py": "4", "tests/test_a.py": "2", "tests/test_b.py": "5", "z": ""} {
+		if f, ok := got.Lookup(p); !ok || string(f.Data) != want {
+			t.Errorf("%s is %q, %v", p, f.Data, ok)
+		}
+	}
+	if len(got) > 20 {
+		t.Errorf("%d entries", len(got))
+	}
+}
