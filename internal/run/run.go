@@ -219,7 +219,15 @@ func (r *Rig) attempt(ctx context.Context, id string, job Job) (res Result, lost
 	if err != nil {
 		return res, false, err
 	}
-	return res, false, r.Recorder.Save(id, job.Episode, entry, ventry)
+	if err := r.Recorder.Save(id, job.Episode, entry, ventry); err != nil {
+		// another program on the same store may have finished the episode meanwhile: the first record stands
+		record, verdict, ok, ferr := r.Recorder.Finished(id, job.Episode)
+		if ferr != nil || !ok {
+			return res, false, errors.Join(err, ferr)
+		}
+		return Result{job, record, verdict}, false, nil
+	}
+	return res, false, nil
 }
 
 func (r *Rig) played(ctx context.Context, id string, job Job) (record tare.Record, err error) {

@@ -63,6 +63,32 @@ func TestFinishedEpisodesAreNotPlayedAgain(t *testing.T) {
 	}
 }
 
+// TestTheFirstToFinishStands plays an episode that another program on the same store finishes meanwhile.
+func TestTheFirstToFinishStands(t *testing.T) {
+	dir := t.TempDir()
+	var inner, outer player
+	other := run.Rig{Play: inner.play, Recorder: store.OpenFiles(dir)}
+	var first tare.Digest
+	slow := func(ctx context.Context, job run.Job, w io.Writer) (tare.Record, error) {
+		results, err := other.Run(ctx, "r", plan("a"), nil)
+		if err != nil {
+			return tare.Record{}, err
+		}
+		first = results[0].Verdict.Record
+		rec, err := outer.play(ctx, job, w)
+		rec.Trajectory.Detail = "another one"
+		return rec, err
+	}
+	rig := run.Rig{Play: slow, Recorder: store.OpenFiles(dir)}
+	results, err := rig.Run(t.Context(), "r", plan("a"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := results[0].Verdict.Record; got != first || first == "" || results[0].Record.Trajectory.Detail != "" {
+		t.Errorf("record %s, want the first, %s", got, first)
+	}
+}
+
 func TestInfrastructureIsTriedAgainAndNeverGraded(t *testing.T) {
 	p := player{stop: func(agent string, n int) tare.StopReason {
 		if agent == "down" || agent == "shaky" && n == 1 {
