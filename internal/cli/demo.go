@@ -98,7 +98,7 @@ func (a *app) runDemo(ctx context.Context, r *rig) error {
                                         what gave the cheater away
    tare show tickets/bugfix_inventory   a ticket
    tare run tickets --agent baseline    all tickets
-   tare run tickets --agent cmd:./run_agent.sh
+   tare run tickets --agent cmd:my_agent/run_agent.sh
                                         your own agent (docs/agents.md)
    tare prove tickets                   every control of every ticket`, took(time.Since(began)), demoReport, id, demoCheat)
 	return demoHolds(tables, results)

@@ -47,10 +47,10 @@ Agents:
   recovery            guesses a path, fails, lists, retries
   tree:DIR            puts a finished workspace in place
   cheater:NAME        tries to win without the work; 'tare list adversaries' names them
-  cmd:./run_agent.sh  any command; it gets the prompt and the workspace (docs/agents.md)
+  cmd:DIR/SCRIPT      an executable of yours, in a folder of its own; it gets the prompt and the workspace (docs/agents.md)
 
 Interrupt once to finish what is running and stop, twice to stop now; the same command goes on from there.`,
-		Example: "  tare run tickets --agent baseline,advanced --trials 2 --jobs 2\n  tare run tickets/bugfix_inventory --agent cmd:./run_agent.sh --keep",
+		Example: "  tare run tickets --agent baseline,advanced --trials 2 --jobs 2\n  tare run tickets/bugfix_inventory --agent cmd:my_agent/run_agent.sh --keep",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			tasks, err := a.tasks(args)
