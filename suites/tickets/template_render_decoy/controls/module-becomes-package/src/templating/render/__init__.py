@@ -1,0 +1,5 @@
+"""Fills templates with values."""
+
+from templating.render.fill import render
+
+__all__ = ["render"]

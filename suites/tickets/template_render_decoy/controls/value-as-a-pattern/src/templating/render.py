@@ -1,0 +1,19 @@
+"""Fills templates with values."""
+
+import re
+
+_PLACEHOLDER = re.compile(r"\{\{\s*([^{}]*[^{}\s])\s*\}\}")
+
+
+def render(template: str, context: dict[str, object]) -> str:
+    """Return the template with the values of the context in its placeholders.
+
+    A placeholder is a key in double braces; white space around the key does not count. Where the context does not have
+    the key, the text of the placeholder is kept.
+    """
+    text = template
+    for found in _PLACEHOLDER.finditer(template):
+        key = found[1]
+        if key in context:
+            text = re.sub(r"\{\{\s*" + re.escape(key) + r"\s*\}\}", str(context[key]).replace("{", "\0"), text)
+    return text.replace("\0", "{")

@@ -1,0 +1,2 @@
+def test_white_space_is_ignored():
+    assert True

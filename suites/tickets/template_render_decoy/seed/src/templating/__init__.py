@@ -1,0 +1,1 @@
+"""Templates, and what is made of them."""
