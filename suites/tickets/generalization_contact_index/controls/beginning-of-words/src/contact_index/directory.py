@@ -1,0 +1,31 @@
+"""The people whom we can ring."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Contact:
+    """A person, with labels such as the teams that the person is in."""
+
+    contact_id: int
+    full_name: str
+    labels: list[str]
+    phone: str
+
+
+class Directory:
+    """Finds people by what they are called and how they are labelled."""
+
+    def __init__(self, contacts: list[Contact]) -> None:
+        self._contacts = list(contacts)
+
+    def find(self, query: str) -> list[Contact]:
+        """Return the people with the query somewhere in the name or in a label; capitals do not matter."""
+        if query == "":
+            return list(self._contacts)
+        wanted = query.lower()
+        return [
+            contact
+            for contact in self._contacts
+            if any((' ' + text.lower()).find(' ' + wanted) >= 0 for text in [contact.full_name, *contact.labels])
+        ]

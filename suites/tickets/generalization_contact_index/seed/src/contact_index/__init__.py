@@ -1,0 +1,1 @@
+"""A directory of volunteers."""
