@@ -228,3 +228,18 @@ func TestEpisodeKey(t *testing.T) {
 		t.Error("keys do not follow the fields")
 	}
 }
+
+func TestSeedNames(t *testing.T) {
+	task := &tare.Task{Sources: []string{"src"}, Seed: tare.Tree{
+		{Path: "src/lru.py", Mode: 0o644, Data: []byte("self._entries = {}\nentries_of = 1\n")},
+		{Path: "tests/test_lru.py", Mode: 0o644, Data: []byte("helper()")},
+	}}
+	for symbol, want := range map[string]bool{
+		"LRUCache._entries": true, "_entries": true, "entries": false, "entries_of": true, "lru.entries_o": false,
+		"helper": false, "": false, "x.": false, "self": true,
+	} {
+		if got := task.SeedNames(symbol); got != want {
+			t.Errorf("SeedNames(%q) is %v", symbol, got)
+		}
+	}
+}

@@ -40,7 +40,7 @@ func (g *gatherer) regression(ctx context.Context) {
 	left, lacking = g.still(left, tare.WorldAgain, passed), g.still(lacking, tare.WorldAgain, passed)
 	for _, ref := range g.Task.References {
 		w := tare.WorldReference(ref.Name)
-		lacking = append(g.still(lacking, w, missing, passed), g.still(left, w, missing)...)
+		lacking = append(g.still(lacking, w, missing, passed), g.still(left, w, g.foreign)...)
 		left = g.still(left, w, passed)
 	}
 	if len(left) > 0 {
@@ -90,6 +90,9 @@ func nodesOf(cs []candidate) []tare.TestNode {
 func passed(t tare.TestResult) bool  { return t.Outcome == tare.TestPassed }
 func failed(t tare.TestResult) bool  { return t.Proper() }
 func missing(t tare.TestResult) bool { return t.Missing != "" && poisoned(t) }
+
+// foreign is a failure for want of what the seed has not either.
+func (g *gatherer) foreign(t tare.TestResult) bool { return missing(t) && !g.Task.SeedNames(t.Missing) }
 
 // poisoned is what is wanted where the subject raises: any failure, in a fixture too.
 func poisoned(t tare.TestResult) bool {

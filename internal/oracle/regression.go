@@ -91,7 +91,8 @@ func (j *judge) subjects() []subject {
 	return out
 }
 
-// needsGraft finds out whether s fails for a missing symbol where the agent's fix is not.
+// needsGraft finds out whether s fails for a missing symbol where the agent's fix is not. One that the seed has and a
+// reference lacks is a detail of how the seed is written, and a test that leans on it fails on a correct fix.
 func (j *judge) needsGraft(s *subject) {
 	if !j.on("proper/missing") {
 		return
@@ -102,7 +103,7 @@ func (j *judge) needsGraft(s *subject) {
 	}
 	for _, w := range worlds {
 		for _, t := range j.look(w, *s).results {
-			if wants(t) {
+			if wants(t) && (w == tare.WorldSeed || !j.task.SeedNames(t.Missing)) {
 				s.graft, s.needs, s.on = true, t.Missing, w
 				return
 			}
