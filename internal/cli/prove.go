@@ -51,7 +51,7 @@ proof a certificate is kept, and every later verdict says that it is proven.`,
 	}
 	c.Flags().BoolVar(&flags.sweepOnly, "sweep-only", false, "only the four states of each task, once; no certificate")
 	c.Flags().StringSliceVar(&flags.rows, "row", nil, "only these controls, by name; no certificate")
-	c.Flags().BoolVar(&flags.controlsOnly, "controls-only", false, "leave the adversaries out; no certificate")
+	c.Flags().BoolVar(&flags.controlsOnly, "controls-only", false, "leave the adversaries out; certifies a part")
 	c.Flags().StringVar(&flags.markdown, "markdown", "", "also write the tables as Markdown to this file")
 	c.Flags().IntVar(&flags.passes, "passes", 2, "how often everything is played; no certificate below 2")
 	c.Flags().IntVar(&flags.jobs, "jobs", runtime.NumCPU(), "controls played at once")
@@ -100,7 +100,7 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 			return tables, err
 		}
 		tables = append(tables, table)
-		if table.Whole && table.Passes > 1 {
+		if table.Controls && table.Passes > 1 {
 			if err := a.certify(table, t.Runner); err != nil {
 				return tables, err
 			}

@@ -56,7 +56,7 @@ func TestWholeNeedsAdversaries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if table.Whole || len(table.Idle) == 0 {
+	if table.Whole || !table.Controls || len(table.Idle) == 0 {
 		t.Errorf("a proof without adversaries is whole %v, idle %v", table.Whole, table.Idle)
 	}
 }

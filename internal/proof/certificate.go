@@ -22,6 +22,7 @@ type Certificate struct {
 	Tools       string      `json:"tools"` // interpreter and test runner with their versions
 	Table       tare.Digest `json:"table"`
 	Controls    int         `json:"controls"`
+	Whole       bool        `json:"whole"` // adversaries were played too
 	Passes      int         `json:"passes"`
 	OK          bool        `json:"ok"` // every control came out as it must
 	Made        time.Time   `json:"made"`
@@ -35,10 +36,11 @@ type Ground struct {
 	Tools       string // the interpreter and the test runner, by content
 }
 
-// Certify makes the certificate of a whole table that was made on g; the isolation is the table's.
+// Certify makes the certificate of a table that was made on g and holds every control of the task; the isolation is the
+// table's. Where the adversaries were left out it certifies a part.
 func Certify(t Table, g Ground, made time.Time) (tare.Entry, error) {
-	if !t.Whole || t.Passes < 2 {
-		return tare.Entry{}, fmt.Errorf("certifying %s: the table is not whole, or was played once", t.Task)
+	if !t.Controls || t.Passes < 2 {
+		return tare.Entry{}, fmt.Errorf("certifying %s: not all of its controls were played, or once only", t.Task)
 	}
 	digest, err := t.Digest()
 	if err != nil {
@@ -46,12 +48,12 @@ func Certify(t Table, g Ground, made time.Time) (tare.Entry, error) {
 	}
 	return tare.NewEntry(Certificate{
 		Schema: CertificateSchema, Task: t.Task, TaskHash: t.TaskHash, Grader: g.Grader, Adversaries: g.Adversaries, Isolation: t.Isolation, Tools: g.Tools,
-		Table: digest, Controls: len(t.Rows), Passes: t.Passes, OK: t.OK(), Made: made.UTC().Truncate(time.Second),
+		Table: digest, Controls: len(t.Rows), Whole: t.Whole, Passes: t.Passes, OK: t.OK(), Made: made.UTC().Truncate(time.Second),
 	})
 }
 
 // Standing is what a certificate says of a task as it is now: proven, partly when some control did not come out as it
-// must, stale when the task, the grader, the adversaries, the isolation or the tools are not the ones that were proven, none
+// must or no adversary was played, stale when the task, the grader, the adversaries, the isolation or the tools are not the ones that were proven, none
 // without one.
 func Standing(certificate []byte, task *tare.Task, g Ground) tare.Proof {
 	if certificate == nil {
@@ -65,7 +67,7 @@ func Standing(certificate []byte, task *tare.Task, g Ground) tare.Proof {
 	switch {
 	case c.Task != task.ID || c.TaskHash != task.Hash || (Ground{c.Grader, c.Adversaries, c.Isolation, c.Tools}) != g:
 		p.Status = tare.Stale
-	case !c.OK:
+	case !c.OK || !c.Whole:
 		p.Status = tare.Partly
 	}
 	return p

@@ -56,7 +56,8 @@ type Table struct {
 	HeldOut   bool        `json:"held_out,omitempty"`
 	Isolation string      `json:"isolation"`
 	Passes    int         `json:"passes"`
-	Whole     bool        `json:"whole"` // every control of the task was played, and every adversary that fits it
+	Controls  bool        `json:"controls"` // every control of the task was played
+	Whole     bool        `json:"whole"`    // and every adversary that fits it
 	Rows      []Row       `json:"rows"`
 	Idle      []string    `json:"idle,omitempty"` // hidden cases that stop no control
 }
@@ -104,13 +105,15 @@ func Prove(ctx context.Context, task *tare.Task, judge Judge, o Options) (Table,
 	if err != nil {
 		return Table{}, err
 	}
-	table := Table{Task: task.ID, TaskHash: task.Hash, HeldOut: task.Category == tare.HeldOut, Passes: passes, Whole: len(controls) == whole && len(o.Adversaries) > 0}
+	table := Table{Task: task.ID, TaskHash: task.Hash, HeldOut: task.Category == tare.HeldOut, Passes: passes}
+	table.Controls = len(controls) == whole
+	table.Whole = table.Controls && len(o.Adversaries) > 0
 	for i, c := range controls {
 		row := newRow(task, c, results[i])
 		table.Rows = append(table.Rows, row)
 		table.Isolation = results[i][0].Verdict.Isolation
 	}
-	if len(controls) == whole {
+	if table.Controls {
 		table.Idle = idle(task, table.Rows)
 	}
 	return table, nil

@@ -183,6 +183,12 @@ func TestStanding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	alone := table
+	alone.Whole = false
+	controls, err := proof.Certify(alone, ground, time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
 	on := func(change func(*proof.Ground)) proof.Ground {
 		g := ground
 		change(&g)
@@ -203,6 +209,7 @@ func TestStanding(t *testing.T) {
 		"other isolation":   {entry.Bytes, task, on(func(g *proof.Ground) { g.Isolation = "process" }), tare.Stale},
 		"other tools":       {entry.Bytes, task, on(func(g *proof.Ground) { g.Tools = "pytest 8" }), tare.Stale},
 		"a row was not OK":  {partly.Bytes, task, ground, tare.Partly},
+		"no adversaries":    {controls.Bytes, task, ground, tare.Partly},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +219,7 @@ func TestStanding(t *testing.T) {
 		})
 	}
 	for name, spoil := range map[string]func(*proof.Table){
-		"a part":      func(t *proof.Table) { t.Whole = false },
+		"a part":      func(t *proof.Table) { t.Controls = false },
 		"played once": func(t *proof.Table) { t.Passes = 1 },
 	} {
 		bad := table

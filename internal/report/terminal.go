@@ -392,7 +392,7 @@ func proofOf(p tare.Proof) string {
 	case tare.Proven:
 		s = "proof: proven"
 	case tare.Partly:
-		s = "proof: partly; some of the task's controls are not shown to come out right"
+		s = "proof: partly; a control came out wrong, or the adversaries were left out"
 	case tare.Stale:
 		s = "proof: stale; task or grader changed since, 'tare prove' makes it anew"
 	default:
