@@ -85,6 +85,9 @@ func solutionTree(ctx context.Context, task *tare.Task, solution, patch string) 
 func (a *app) gradeTree(ctx context.Context, task *tare.Task, tree tare.Tree) error {
 	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt)
 	defer cancel()
+	if err := equipped([]*tare.Task{task}); err != nil {
+		return err
+	}
 	return a.withRig(ctx, func(ctx context.Context, r *rig) error {
 		bar := a.progress()
 		bar.say("grading %s …", task.ID)

@@ -75,7 +75,11 @@ func (a *app) listRuns() error {
 		if a.json() {
 			err = a.writeJSON(map[string]any{"schema": "tare.run-summary/1", "run": id, "started": started, "counts": n})
 		} else {
-			_, err = fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\n", id, started.Local().Format(time.DateTime), n.Planned, n.Graded, n.Passed, n.Failed, n.Unverified)
+			at := "-"
+			if !started.IsZero() {
+				at = started.Local().Format(time.DateTime)
+			}
+			_, err = fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\n", id, at, n.Planned, n.Graded, n.Passed, n.Failed, n.Unverified)
 		}
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,7 @@ type byHand struct {
 	a     *app
 	http  string
 	left  func()       // called when they have left; nil: go on and grade
+	err   error        // what kept it from being served
 	world *tools.World // of the one episode that it plays
 }
 
@@ -39,6 +41,7 @@ func (b *byHand) Play(ctx context.Context, brief tare.Brief, _ agent.World) (age
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	if b.http == "" {
+		defer b.stay()
 		if err := b.world.ServeIO(ctx, io.NopCloser(b.a.stdin), nopCloser{b.a.stdout}); err != nil && ctx.Err() == nil {
 			return agent.Ending{Stop: tare.AgentCrash, Detail: err.Error()}, nil
 		}
@@ -46,11 +49,19 @@ func (b *byHand) Play(ctx context.Context, brief tare.Brief, _ agent.World) (age
 	}
 	l, err := b.world.ListenTCP(ctx, b.http)
 	if err != nil {
-		return agent.Ending{}, usage("%w", err)
+		b.err = usage("serving at --http %s: %w", b.http, err)
+		return agent.Ending{}, b.err
 	}
 	b.a.note("%s is served at %s; Ctrl-C ends the episode", brief.Title, l.URL)
 	<-ctx.Done()
 	return agent.Ending{Stop: tare.EndTurn}, errors.Join(b.world.Close(), l.Close())
+}
+
+// stay keeps this program alive when the client, on its way out, ends the server that it started: there is grading to do.
+func (b *byHand) stay() {
+	if b.left == nil {
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	}
 }
 
 type nopCloser struct{ io.Writer }
@@ -63,7 +74,8 @@ func (a *app) mcp() *cobra.Command {
 		Use:   "mcp TASK",
 		Short: "Serve a task's world over MCP, on stdio or HTTP",
 		Long: `mcp serves the six tools over a fresh workspace of the task, to any MCP client. With --record it also writes the
-trajectory, and grades the workspace when the client leaves (stdio) or on Ctrl-C (HTTP); the verdict goes to stderr.
+trajectory, and grades the workspace when the client leaves (stdio) or on Ctrl-C (HTTP); the verdict goes to stderr and to
+FILE.verdict.json.
 
 The server runs outside any sandbox and its binary holds the answers: for trying things out, not for scores.`,
 		Example: "  tare mcp tickets/bugfix_inventory\n  tare mcp tickets/bugfix_inventory --http 127.0.0.1:8321\n  tare mcp tickets/bugfix_inventory --record hand.jsonl",
@@ -108,6 +120,9 @@ func (a *app) playByHand(ctx context.Context, r *rig, task *tare.Task, addr, rec
 	job := run.Job{Task: task, Episode: r.episode(task, byHandAgent)}
 	job.Episode.Limits.Wall, job.Episode.Limits.Turns = byHandWall, 0 // people take their time
 	rec, err := r.play(ctx, job, w)
+	if r.byHand.err != nil {
+		return r.byHand.err
+	}
 	if record == "" && errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -120,6 +135,13 @@ func (a *app) playByHand(ctx context.Context, r *rig, task *tare.Task, addr, rec
 	}
 	judge := run.Rig{Grader: r.grader, Proof: a.proofOf}
 	verdict := run.Result{Job: job, Record: rec, Verdict: judge.Judge(task, rec, entry.Hash)}
+	ventry, err := tare.NewEntry(verdict.Verdict)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(record+".verdict.json", append(ventry.Bytes, '\n'), 0o644); err != nil {
+		return err
+	}
 	// stdout belongs to the protocol.
 	b := *a
 	b.stdout, b.colour = a.stderr, a.terminal && a.colour

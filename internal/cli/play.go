@@ -55,6 +55,10 @@ func (r *rig) play(ctx context.Context, job run.Job, w io.Writer) (tare.Record, 
 	return episode.Play(ctx, cfg)
 }
 
+// scriptMark parts the path of a command from the beginning of its script's hash: another script is another agent, and a
+// resume must not return the verdict of the one before.
+const scriptMark = "@"
+
 // controlAgent begins the name of the agent of an episode that plays a control.
 const controlAgent = "control:"
 
@@ -67,7 +71,11 @@ func (r *rig) agent(job run.Job) (agent.Agent, error) {
 	case r.byHand != nil && name == byHandAgent:
 		return r.byHand, nil
 	case strings.HasPrefix(name, "cmd:"):
-		return agent.Command(name, strings.TrimPrefix(name, "cmd:"))
+		script := strings.TrimPrefix(name, "cmd:")
+		if i := strings.LastIndex(script, scriptMark); i >= 0 {
+			script = script[:i]
+		}
+		return agent.Command(name, script)
 	case isCheater(strings.TrimPrefix(name, controlAgent)):
 		return r.cheater(strings.TrimPrefix(name, controlAgent), job.Task)
 	}

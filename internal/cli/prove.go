@@ -69,6 +69,9 @@ type proofFlags struct {
 }
 
 func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags proofFlags) ([]proof.Table, error) {
+	if err := equipped(tasks); err != nil {
+		return nil, err
+	}
 	var tables []proof.Table
 	r.inner = max(1, runtime.NumCPU()/flags.jobs)
 	bar := a.progress()

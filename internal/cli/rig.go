@@ -53,6 +53,25 @@ func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) erro
 	return work(ctx, r)
 }
 
+// equipped says what is missing of a runner's tools: without them nothing can be graded, and that is no grade.
+func equipped(tasks []*tare.Task) error {
+	seen := map[string]bool{}
+	for _, t := range tasks {
+		if seen[t.Runner] {
+			continue
+		}
+		seen[t.Runner] = true
+		if _, err := check.Identity(t.Runner); err != nil {
+			mend := ""
+			if t.Runner == "pytest" {
+				mend = "\n  to mend it: apt-get install python3 python3-pytest"
+			}
+			return exit{exitRig, fmt.Errorf("the tools of runner %s are not there: %w%s\n  tare doctor tries everything that tare needs", t.Runner, err, mend)}
+		}
+	}
+	return nil
+}
+
 func (a *app) sandboxOptions() sandbox.Options {
 	return sandbox.Options{Backend: a.backend, StateRoot: a.workdir, Bridge: bridge()}
 }

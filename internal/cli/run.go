@@ -107,6 +107,12 @@ func (a *app) plan(r *rig, tasks []*tare.Task, f runFlags) (run.Plan, error) {
 					job.Episode.Agent = "tree:" + short(job.Solution.Digest())
 				} else if err := a.checkAgent(name); err != nil {
 					return plan, err
+				} else if script, ok := strings.CutPrefix(name, "cmd:"); ok {
+					b, err := os.ReadFile(script)
+					if err != nil {
+						return plan, usage("agent %s: %w", name, err)
+					}
+					job.Episode.Agent = name + scriptMark + short(tare.HashBytes(b))
 				} else if isCheater(name) {
 					if err := fitCheater(name, t); err != nil && len(tasks) > 1 {
 						a.note("left out: %v", err)
@@ -143,6 +149,9 @@ func forAgents(tasks []*tare.Task, withHeldOut bool) ([]*tare.Task, error) {
 
 func (a *app) runTasks(ctx context.Context, tasks []*tare.Task, f runFlags) error {
 	return a.withRig(ctx, func(ctx context.Context, r *rig) error {
+		if err := equipped(tasks); err != nil {
+			return err
+		}
 		r.keep = f.keep
 		plan, err := a.plan(r, tasks, f)
 		if err != nil {
@@ -155,6 +164,7 @@ func (a *app) runTasks(ctx context.Context, tasks []*tare.Task, f runFlags) erro
 		if err := a.showRun(id, results, f); err != nil {
 			return err
 		}
+		a.noteLost(results)
 		a.note("\nrun %s is kept in %s; tare show %s · tare report %s", id, a.state, id, id)
 		if interrupted || !allPlayed(results) {
 			a.note("interrupted: %d of %d episodes are finished and kept; the same command goes on from here", played(results), len(results))
@@ -239,6 +249,15 @@ func (a *app) showRun(id string, results []run.Result, f runFlags) error {
 		return nil
 	}
 	return a.writeMatrix(results)
+}
+
+// noteLost says why episodes were lost: their verdicts are no grades, and the same command plays them again.
+func (a *app) noteLost(results []run.Result) {
+	for _, r := range results {
+		if g, ok := r.Verdict.Gate(tare.GateInfrastructure); ok && r.Verdict.Cause == tare.CauseInfrastructure {
+			a.note("lost: %s by %s: %s", r.Job.Episode.Task, printable(r.Job.Episode.Agent), clip(strings.ReplaceAll(g.Reason, "\n", " "), 600))
+		}
+	}
 }
 
 // A line is a verdict among others: the verdict's JSON with what tells it from its neighbours.

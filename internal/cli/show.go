@@ -144,8 +144,12 @@ func matching(results []run.Result, name string) []run.Result {
 	for _, r := range results {
 		ep := r.Job.Episode
 		_, short, _ := strings.Cut(ep.Task, "/")
+		who := ep.Agent
+		if i := strings.LastIndex(who, scriptMark); i > 0 && strings.HasPrefix(who, "cmd:") && !strings.Contains(name, scriptMark) {
+			who = who[:i]
+		}
 		for _, full := range []string{ep.Task, short} {
-			id := fmt.Sprintf("%s/%s/%d", full, ep.Agent, ep.Trial)
+			id := fmt.Sprintf("%s/%s/%d", full, who, ep.Trial)
 			if id == name || strings.HasPrefix(id, name+"/") {
 				out = append(out, r)
 				break
@@ -188,8 +192,15 @@ func (a *app) showEpisode(run string, r run.Result) error {
 		return a.writeJSON(map[string]any{"schema": "tare.episode/1", "run": run, "record": r.Record, "verdict": r.Verdict})
 	}
 	if !r.Played() {
-		fmt.Fprintf(a.stdout, "%s by %s is planned and not finished\n", r.Job.Episode.Task, r.Job.Episode.Agent)
-		return nil
+		fmt.Fprintf(a.stdout, "%s by %s is planned and not finished\n", r.Job.Episode.Task, printable(r.Job.Episode.Agent))
+		lost, err := a.files().LostAttempts(run, r.Job.Episode)
+		for _, rec := range lost {
+			fmt.Fprintf(a.stdout, "an attempt was lost: %s %s\n", rec.Trajectory.Stop, printable(rec.Trajectory.Detail))
+			for _, p := range rec.Evidence.Problems {
+				fmt.Fprintf(a.stdout, "  %s: %s\n", printable(p.Where), printable(p.Error))
+			}
+		}
+		return err
 	}
 	if err := a.writeVerdict(r); err != nil {
 		return err

@@ -168,6 +168,28 @@ func (f *Files) Lost(run string, ep tare.Episode, record tare.Entry) error {
 	return writeNew(filepath.Join(dir, fmt.Sprintf("lost-%04d.json", len(names)+1)), record.Bytes)
 }
 
+// LostAttempts reads the records of the attempts at an episode that infrastructure ended, oldest first.
+func (f *Files) LostAttempts(run string, ep tare.Episode) ([]tare.Record, error) {
+	names, err := filepath.Glob(filepath.Join(f.episode(run, ep), "lost-*.json"))
+	if err != nil {
+		return nil, fmt.Errorf("listing lost attempts: %w", err)
+	}
+	slices.Sort(names)
+	var out []tare.Record
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading a lost attempt: %w", err)
+		}
+		var rec tare.Record
+		if err := json.Unmarshal(b, &rec); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		out = append(out, rec)
+	}
+	return out, nil
+}
+
 // Finished reads the record and the current verdict of an episode, if it is finished.
 func (f *Files) Finished(run string, ep tare.Episode) (tare.Record, tare.Verdict, bool, error) {
 	r, err := f.Find(run, ep)

@@ -95,6 +95,24 @@ func TestTrajectoriesOfAttemptsStayApart(t *testing.T) {
 	}
 }
 
+func TestLostAttemptsDoNotFinish(t *testing.T) {
+	f := store.OpenFiles(t.TempDir())
+	ep := tare.Episode{Task: "s/t"}
+	rec, _ := entries(t, ep, tare.Unverified)
+	for range 2 {
+		if err := f.Lost("r", ep, rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost, err := f.LostAttempts("r", ep)
+	if err != nil || len(lost) != 2 || lost[0].Trajectory.Episode != ep {
+		t.Errorf("lost attempts: %+v, %v", lost, err)
+	}
+	if _, err := f.Find("r", ep); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a lost attempt finished the episode: %v", err)
+	}
+}
+
 func TestPlans(t *testing.T) {
 	f := store.OpenFiles(t.TempDir())
 	plan := func(agent string) tare.Entry {
