@@ -25,6 +25,9 @@ func Doctor(ctx context.Context, o Options) []Finding {
 			f.Detail, f.Mend = u.Reason, u.Mend
 		}
 		add(f)
+		for _, n := range needs { // seen from here, where they cannot be tried from inside
+			add(n.look(ctx))
+		}
 		return list
 	}
 	defer sb.Close()
@@ -132,6 +135,15 @@ var needs = []need{
 	{"pytest", []string{"/usr/bin/python3", "-m", "pytest", "--version"}, "apt-get install python3-pytest"},
 	{"gcc", []string{"/usr/bin/gcc", "--version"}, "apt-get install gcc libc6-dev"},
 	{"git", []string{"/usr/bin/git", "--version"}, "apt-get install git"},
+}
+
+// look runs it on the host, where there is no sandbox to try it in.
+func (n need) look(ctx context.Context) Finding {
+	out, err := exec.CommandContext(ctx, n.argv[0], n.argv[1:]...).CombinedOutput()
+	if err != nil {
+		return Finding{Name: n.name, Detail: "does not run: " + err.Error(), Mend: n.install}
+	}
+	return Finding{Name: n.name, OK: true, Detail: firstLine(out)}
 }
 
 func (n need) try(ctx context.Context, sb Sandbox) Finding {

@@ -23,13 +23,12 @@ type processTree struct {
 	known  map[int]uint64 // pid and start time of all that was ever seen; guarded by owner.mu
 }
 
+// begin notes the first process; the caller holds owner.mu.
 func (t *processTree) begin(pid int) {
 	t.pid = pid
 	if p, err := readProc(pid); err == nil {
 		t.start = p.start
 	}
-	t.owner.mu.Lock()
-	defer t.owner.mu.Unlock()
 	t.known[pid] = t.start
 	t.owner.live[t] = true
 }

@@ -88,7 +88,7 @@ func (p *process) run(ctx context.Context, cmd Cmd) (Result, error) {
 	t := &processTree{owner: p, group: r.group, known: map[int]uint64{}}
 	c, closeFiles, err := p.command(r, t, home, tmp)
 	if err == nil {
-		err = start(c)
+		err = p.start(c, t)
 	}
 	if closeFiles != nil {
 		closeFiles()
@@ -98,8 +98,18 @@ func (p *process) run(ctx context.Context, cmd Cmd) (Result, error) {
 		t.close()
 		return Result{}, fmt.Errorf("starting: %w", err)
 	}
-	t.begin(c.Process.Pid)
 	return r.supervise(ctx, c, t)
+}
+
+// start starts c as the first process of t, and notes it before another run can look for orphans and take it for one.
+func (p *process) start(c *exec.Cmd, t *processTree) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := start(c); err != nil {
+		return err
+	}
+	t.begin(c.Process.Pid)
+	return nil
 }
 
 // gateFD is the descriptor on which the script waits to be let go.
