@@ -87,6 +87,7 @@ const (
 	FromBad        Origin = "bad"        // a wrong solution
 	FromAcceptable Origin = "acceptable" // a right solution that looks unusual
 	FromAdversary  Origin = "adversary"  // an attempt to win without the work
+	FromSick       Origin = "sick"       // the record of a harness that failed, or of a report that was forged
 )
 
 // A Control is a solution whose right verdict is known. It is applied to the seed: Delete first, then each tree of

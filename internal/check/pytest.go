@@ -25,7 +25,9 @@ import (
 // command's own, and closes with an end mark that counts what was sent. Code of the tree shares the process with the
 // script, so a report can be forged by code that sets out to; what cannot happen is that a process that ended early, a
 // test that was not run or a line that somebody else wrote is taken for a whole report.
-type Pytest struct{}
+type Pytest struct {
+	Without tare.Without // defences that are off; none in production
+}
 
 //go:embed python/*.py python/*.ini
 var scripts embed.FS
@@ -56,6 +58,7 @@ type command struct {
 	dirName string
 	hidden  tare.Tree
 	hash    string // of the interpreter's str hashes; "" for 0
+	without tare.Without
 
 	onOutput func([]byte)
 }
@@ -66,6 +69,8 @@ type answer struct {
 	nonce  string
 	result sandbox.Result
 	report []byte
+
+	without tare.Without
 }
 
 // run lays out what c needs, runs it, and clears up. An error means that this rig failed or that ctx is done.
@@ -83,7 +88,7 @@ func (c command) run(ctx context.Context, sb sandbox.Sandbox) (a answer, err err
 	if err != nil {
 		return a, err
 	}
-	a.nonce = secret(16)
+	a.nonce, a.without = secret(16), c.without
 	cmd, err := c.cmd(a.nonce, mounts, args)
 	if err != nil {
 		return a, err
@@ -109,6 +114,9 @@ func (a answer) truncated() bool { return len(a.result.Extra) > 0 && a.result.Ex
 // which would make hashes random.
 func (c command) cmd(nonce string, mounts []sandbox.Mount, args []string) (sandbox.Cmd, error) {
 	c.request["nonce"] = nonce
+	if len(c.without) > 0 {
+		c.request["without"] = c.without
+	}
 	stdin, err := json.Marshal(c.request)
 	if err != nil {
 		return sandbox.Cmd{}, fmt.Errorf("writing request: %w", err)

@@ -26,40 +26,6 @@ var configuration = []string{
 	"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml", "pyvenv.cfg",
 }
 
-// Steers says why the file at p could steer how tests are found, run or reported. It goes by names, in any case of
-// letters, and asks seed which directories are packages and which names are taken already.
-func (Pytest) Steers(p string, seed tare.Tree) string {
-	parts := strings.Split(strings.ToLower(p), "/")
-	base := parts[len(parts)-1]
-	of := func(what string) string {
-		if _, ok := seed.Lookup(p); ok {
-			return what + " of the seed, changed"
-		}
-		return what + " not in the seed"
-	}
-	switch ext := path.Ext(base); {
-	case base == "conftest.py":
-		return of("conftest.py")
-	case slices.Contains(configuration, base):
-		return of(base) + ": it can configure pytest"
-	case ext == ".pth" || ext == ".egg-link":
-		return base + " can add to the import path or run code when Python starts"
-	case ext == ".pyc" || ext == ".pyo" || slices.Contains(parts, "__pycache__"):
-		return "compiled code is run instead of the text beside it"
-	case ext == ".so" || ext == ".pyd":
-		return "binary code is imported before the text beside it, and cannot be read"
-	}
-	for _, d := range parts {
-		switch stem, _, _ := strings.Cut(d, "."); {
-		case strings.HasSuffix(d, ".dist-info") || strings.HasSuffix(d, ".egg-info"):
-			return d + " can name pytest plug-ins to be loaded"
-		case (stem == "sitecustomize" || stem == "usercustomize") && strings.HasSuffix(base, ".py"):
-			return stem + " runs whenever Python starts"
-		}
-	}
-	return shadows(p, seed)
-}
-
 // shadows says which module of pytest's or of the standard library p would be imported in place of; "" for none.
 func shadows(p string, seed tare.Tree) string {
 	if !strings.HasSuffix(strings.ToLower(p), ".py") {

@@ -18,10 +18,11 @@ import (
 // A test is passed when pytest says so and no exception left it; an expected failure, met or not, counts as skipped.
 // Sentinels are as pytest said, without that correction. Where the run did not come as far as any test, they have no
 // outcome, and neither was there any evidence that they could contradict.
-func (Pytest) Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (tare.Run, error) {
+func (r Pytest) Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (tare.Run, error) {
 	passing, failing := "test_"+secret(5), "test_"+secret(5)
 	c := command{
 		script:   "tare_pytest.py",
+		without:  r.Without,
 		tree:     tree(req.Tree),
 		dirName:  req.DirName,
 		wall:     req.Wall,
@@ -49,14 +50,18 @@ func (Pytest) Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (tar
 		want tare.TestOutcome
 	}{{"passing", tare.TestPassed}, {"failing", tare.TestFailed}, {"twin", tare.TestFailed}} {
 		if s.role != "twin" || req.Twin != "" {
-			out.Sentinels = append(out.Sentinels, tare.Sentinel{Name: s.role, Want: s.want, Got: outcomeOf(items, s.role)})
+			got := outcomeOf(items, s.role)
+			if !r.Without.On(defSentinels) && s.role != "twin" || !r.Without.On(defTwin) && s.role == "twin" {
+				got = s.want // as if it had not been there
+			}
+			out.Sentinels = append(out.Sentinels, tare.Sentinel{Name: s.role, Want: s.want, Got: got})
 		}
 	}
 	for _, e := range rep.of("collect") {
 		out.Tests = append(out.Tests, collected(e))
 	}
 	for _, it := range items {
-		if t, ok := it.result(!req.Steered); ok && it.role == "" {
+		if t, ok := it.result(!req.Steered && r.Without.On(defRaised)); ok && it.role == "" {
 			out.Tests = append(out.Tests, t)
 		}
 	}
@@ -115,7 +120,7 @@ func (r *report) checkTests(a answer, items []*item) {
 	if internal := r.of("internal"); len(internal) > 0 {
 		r.fail("pytest failed by itself: %.300s", internal[0].Message)
 	}
-	if r.end == nil {
+	if r.end == nil || !a.without.On(defEndMark) {
 		return
 	}
 	without := 0

@@ -85,12 +85,12 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 	}
 	for i, t := range tasks {
 		began := time.Now()
-		o := proof.Options{Jobs: flags.jobs, Passes: flags.passes, Adversaries: cheaters, Progress: func(done, all int) {
+		o := proof.Options{Jobs: flags.jobs, Passes: flags.passes, Adversaries: cheaters, Rejudge: r.rejudge, Progress: func(done, all int) {
 			bar.say("proving %s (%d/%d): %d of %d controls, %s", t.ID, i+1, len(tasks), done, all, took(time.Since(began)))
 		}}
 		switch {
 		case flags.sweepOnly:
-			o.Passes = 1
+			o.Passes, o.Rejudge = 1, nil
 			o.Controls = inSweep(t)
 		case len(flags.rows) > 0:
 			if err := haveRows(t, cheaters, flags.rows); err != nil {
@@ -146,6 +146,12 @@ func inSweep(t *tare.Task) func(tare.Control) bool {
 	return func(c tare.Control) bool { return keep[c.Name] }
 }
 
+// rejudge judges a record as a run does.
+func (r *rig) rejudge(task *tare.Task, rec tare.Record) tare.Verdict {
+	one := run.Rig{Grader: r.grader}
+	return one.Judge(task, rec, "")
+}
+
 // judgeControl plays a control on production's path and judges it; nothing of it is kept.
 func (r *rig) judgeControl(ctx context.Context, task *tare.Task, c tare.Control) (run.Result, error) {
 	job := run.Job{Task: task, Episode: r.episode(task, controlAgent+c.Name)}
@@ -192,10 +198,18 @@ func writeProof(w io.Writer, tables []proof.Table) {
 	writeSweep(w, tables)
 	for _, t := range tables {
 		fmt.Fprintf(w, "\n%s%s  %d controls, %d passes, isolation %s\n", t.Task, heldOut(t.HeldOut), len(t.Rows), t.Passes, t.Isolation)
+		sick := 0
 		for _, r := range t.Rows {
-			if r.Origin != tare.FromAdversary || !r.OK || !fromMatrix(r.Control) { // the others are in the matrix
+			switch {
+			case r.OK && r.Origin == tare.FromSick:
+				sick++
+			case r.OK && r.Origin == tare.FromAdversary && fromMatrix(r.Control): // in the matrix
+			default:
 				writeRow(w, r)
 			}
+		}
+		if sick > 0 {
+			fmt.Fprintf(w, "  ok     %-11s %d spoilt records: a failed rig is UNVERIFIED, a forged report FAIL\n", tare.FromSick, sick)
 		}
 		if len(t.Idle) > 0 {
 			fmt.Fprintf(w, "  %d hidden cases stop no control by themselves: %s\n", len(t.Idle), clip(strings.Join(t.Idle, ", "), 400))

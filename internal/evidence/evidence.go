@@ -22,6 +22,22 @@ type Request struct {
 	Sandbox sandbox.Sandbox
 	Runner  check.Runner
 	Jobs    int // how many commands may run at a time; default 2
+
+	Without tare.Without // defences that are off; none in production
+}
+
+// The defences that are a matter of which file goes into which tree.
+const (
+	defPristine = "evidence/pristine-tests"
+	defHooksOut = "evidence/hooks-out"
+)
+
+// Defences are those of this package, in a fresh copy. Each is consulted by its id where it works.
+func Defences() []tare.Defence {
+	return []tare.Defence{
+		{ID: defPristine, Stops: "visible tests that the agent emptied, weakened or replaced would be run instead of the seed's"},
+		{ID: defHooksOut, Stops: "a file that can steer the tests would be in place while they are graded"},
+	}
 }
 
 // defaultJobs suits a machine with two cores; a run is mostly the start of an interpreter.
@@ -31,6 +47,7 @@ const defaultJobs = 2
 // then the evidence is not all there. The order of the runs and their ids do not depend on which ends first.
 func Gather(ctx context.Context, r Request) (tare.Evidence, error) {
 	g := &gatherer{Request: r, lay: newLayout(r.Task, r.Final.Without(".git"), r.Runner)}
+	g.lay.without = r.Without
 	if g.Jobs <= 0 {
 		g.Jobs = defaultJobs
 	}

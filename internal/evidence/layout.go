@@ -26,6 +26,7 @@ type layout struct {
 	hooks    map[string]bool
 	testDirs []string // where the seed keeps its tests
 	ownFiles map[string]bool
+	without  tare.Without
 }
 
 func newLayout(task *tare.Task, final tare.Tree, runner check.Runner) *layout {
@@ -117,7 +118,10 @@ func (l *layout) apply(base tare.Tree, pick func(tare.Change) bool) tare.Tree {
 
 // graded is the tree that visible tests and the probe run on.
 func (l *layout) graded() tare.Tree {
-	return l.apply(l.task.Seed, func(c tare.Change) bool { return !l.hooks[c.Path] && !l.isTest(c.Path) })
+	return l.apply(l.task.Seed, func(c tare.Change) bool {
+		out := l.hooks[c.Path] && l.without.On(defHooksOut) || l.isTest(c.Path) && !l.hooks[c.Path] && l.without.On(defPristine)
+		return !out
+	})
 }
 
 // withoutHooks is what the agent left, start-up hooks aside.

@@ -26,6 +26,15 @@ type Rule struct {
 	strict bool // consulted where it applies
 }
 
+// Defences are the rules, as defences of the grader.
+func Defences() []tare.Defence {
+	var out []tare.Defence
+	for _, r := range Rules() {
+		out = append(out, tare.Defence{ID: r.ID, Stops: r.Why})
+	}
+	return out
+}
+
 // A finding is why a gate is not PASS.
 type finding struct {
 	rule        string

@@ -25,7 +25,12 @@ type Options struct {
 	Passes      int                     // times the whole table is played; below 1 is 2
 	Adversaries []*suite.Adversary      // that are played where they fit; without any the proof is not whole
 	Controls    func(tare.Control) bool // nil: all
-	Progress    func(done, all int)     // called one at a time
+
+	// Rejudge judges a record again, as production does: that is how records that are spoilt on purpose are judged. Nil
+	// leaves those rows out.
+	Rejudge func(*tare.Task, tare.Record) tare.Verdict
+
+	Progress func(done, all int) // called one at a time
 }
 
 // A Row is one control and how it came out.
@@ -113,6 +118,11 @@ func Prove(ctx context.Context, task *tare.Task, judge Judge, o Options) (Table,
 		table.Rows = append(table.Rows, row)
 		table.Isolation = results[i][0].Verdict.Isolation
 	}
+	sick, err := sickRows(task, controls, results, o.Rejudge)
+	if err != nil {
+		return Table{}, fmt.Errorf("proving %s: %w", task.ID, err)
+	}
+	table.Rows = append(table.Rows, sick...)
 	if table.Controls {
 		table.Idle = idle(task, table.Rows)
 	}
@@ -312,3 +322,6 @@ func WriteJSON(w io.Writer, tables []Table) error {
 	}
 	return nil
 }
+
+// Misses says in which way v is not what e expects; "" when it is.
+func Misses(e tare.Expect, v tare.Verdict) string { return wrong(e, got(v)) }

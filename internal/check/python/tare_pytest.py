@@ -56,7 +56,9 @@ def arguments(request, root, own):
     args += ["-o", "cache_dir=" + os.path.join(tempfile.gettempdir(), "tare_pytest_cache")]
     if request["steered"]:
         return args + advertised(own), False
-    args += ["-c", os.path.join(HERE, "tare_pytest.ini"), "--rootdir", root, "--confcutdir", root]
+    if "check/configuration" not in request.get("without", ()):
+        args += ["-c", os.path.join(HERE, "tare_pytest.ini")]
+    args += ["--rootdir", root, "--confcutdir", root]
     if request["nodes"] is None:
         return args, False
     files = dict.fromkeys(os.path.join(root, n.partition("::")[0]) for n in request["nodes"])
@@ -67,7 +69,8 @@ def arguments(request, root, own):
 def main():
     root, descriptor = sys.argv[1], int(sys.argv[2])
     request = tare_channel.take_request()
-    send = tare_channel.open_channel(descriptor, request.pop("nonce"))
+    off = request.get("without", ())  # defences that are switched off, to show what they are good for
+    send = tare_channel.open_channel(descriptor, request.pop("nonce"), "check/one-speaker" in off)
     own = own_path(root, request["sources"])
     library = [p for p in sys.path if p != HERE]
     os.chdir(root)
@@ -77,6 +80,8 @@ def main():
     if request["steered"]:
         sys.path[:] = own + [HERE] + library + [DIST]
         honour_start_up(own)
+    elif "check/shadows" in off:
+        sys.path[:] = own + [HERE] + library + [DIST]
     else:
         sys.path[:] = [HERE] + library + [DIST]
     gc.disable()  # all that is loaded here stays

@@ -40,6 +40,19 @@ def encode(value):
         return {"t": "other", "class": class_name(type(value)), "v": str(why)}
 
 
+def plain(value):
+    """The value as something that takes a subclass for its base would see it: what exact types are there to prevent."""
+    for base in (int, float, str, bytes):
+        if isinstance(value, base) and type(value) is not bool:
+            return base(value)
+    for base in (list, tuple, set):
+        if isinstance(value, base):
+            return base(plain(v) for v in base.__iter__(value))
+    if isinstance(value, dict):
+        return {plain(k): plain(v) for k, v in dict.items(value)}
+    return value
+
+
 def raised(error):
     """The typed form of an exception that left a call."""
     cls = type(error)
