@@ -6,9 +6,10 @@ import (
 )
 
 // Covers reports whether id is n's own or that of one of its instances: a test with parameters is reported once for
-// each set of them, as its id with a suffix that begins with "[".
+// each set of them, as its id with a suffix that begins with "[", and a subtest as that of its test with one that begins
+// with "/".
 func (n TestNode) Covers(id string) bool {
-	return id == n.ID || strings.HasPrefix(id, n.ID+"[")
+	return id == n.ID || strings.HasPrefix(id, n.ID+"[") || strings.HasPrefix(id, n.ID+"/")
 }
 
 // Proper reports whether t is a failure by the test's own doing: in its body, while it ran, and not because something

@@ -18,6 +18,10 @@ type Runner interface {
 	// Steers says why a file that an agent added, changed or deleted could steer the runner's instruments; "" if it could not.
 	Steers(path string, seed tare.Tree) string
 
+	// IsTest reports whether the file at path holds or serves tests alone, wherever it stands: it is then no source, also
+	// where it lies below the sources.
+	IsTest(path string) bool
+
 	// Tests lists the test nodes of tree by reading it, without importing what it holds. Files that cannot be
 	// parsed are left out and named in broken.
 	Tests(ctx context.Context, sb sandbox.Sandbox, tree tare.Tree) (nodes []tare.TestNode, broken []string, err error)
@@ -81,7 +85,30 @@ func For(name string) (Runner, error) {
 	switch name {
 	case "pytest":
 		return Pytest{}, nil
+	case "gotest":
+		return GoTest{}, nil
 	default:
-		return nil, fmt.Errorf("there is no runner %q; there is pytest", name)
+		return nil, fmt.Errorf("there is no runner %q; there are pytest and gotest", name)
 	}
+}
+
+// A Provider is a Runner whose Command needs more than what every sandbox shows.
+type Provider interface {
+	// Provide readies what is needed for one run of Command. Release is to be called when the run is over.
+	Provide(ctx context.Context, sb sandbox.Sandbox) (Provision, error)
+}
+
+// Provide readies what the runner's Command needs; nothing where it needs nothing.
+func Provide(ctx context.Context, sb sandbox.Sandbox, r Runner) (Provision, error) {
+	if p, ok := r.(Provider); ok {
+		return p.Provide(ctx, sb)
+	}
+	return Provision{Release: func() error { return nil }}, nil
+}
+
+// A Provision is to be added to the mounts and the environment of a command.
+type Provision struct {
+	Mounts  []sandbox.Mount
+	Env     map[string]string
+	Release func() error
 }

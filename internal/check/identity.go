@@ -7,6 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
+
+	"tare/internal/sandbox"
 )
 
 // Identity names the tools that a runner's verdicts rest on, by the content of what decides their behaviour, so that a
@@ -15,10 +18,22 @@ func Identity(runner string) (string, error) {
 	switch runner {
 	case "pytest":
 		return identity("/usr/bin/python3", "/usr/lib/python3/dist-packages/_pytest/_version.py")
+	case "gotest":
+		return goIdentity()
 	default:
 		return "", fmt.Errorf("there is no runner %q", runner)
 	}
 }
+
+// goIdentity reads some twenty megabytes, and so is asked once.
+var goIdentity = sync.OnceValues(func() (string, error) {
+	program, err := sandbox.Resolve("go")
+	if err != nil {
+		return "", err
+	}
+	root := filepath.Dir(filepath.Dir(program))
+	return identity(program, filepath.Join(root, "VERSION"), filepath.Join(root, "src", "testing", "testing.go"))
+})
 
 func identity(interpreter string, files ...string) (string, error) {
 	real, err := filepath.EvalSymlinks(interpreter)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -97,10 +98,16 @@ func (a *app) openShell(ctx context.Context, r *rig, task *tare.Task, tree tare.
 	}
 	defer in.Close()
 	argv, env := runner.Command(shellWorkspace, task.Sources)
+	more, err := check.Provide(ctx, r.sb, runner)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, more.Release()) }()
+	maps.Copy(env, more.Env)
 	a.note("the tests here: %v; the probe is in %s; exit or Ctrl-D ends", argv, shellHidden)
 	cmd := sandbox.Cmd{
 		Argv: []string{"/bin/sh"}, Dir: shellWorkspace, Env: env, StdinFile: in,
-		Mounts: []sandbox.Mount{{Host: ws.Dir, Guest: shellWorkspace, Writable: true}, {Host: hidden, Guest: shellHidden}},
+		Mounts: append(more.Mounts, sandbox.Mount{Host: ws.Dir, Guest: shellWorkspace, Writable: true}, sandbox.Mount{Host: hidden, Guest: shellHidden}),
 		Limits: sandbox.Limits{Wall: shellWall, Output: shellOutput},
 		OnOutput: func(stream int, p []byte) {
 			w := a.stdout

@@ -271,7 +271,7 @@ func TestCancelled(t *testing.T) {
 func TestTrees(t *testing.T) {
 	final := solved(
 		"tests/t_new", "x genuine", "tests/fixture", "new", "tests/data", "changed", "tests/t_old", "one vacuous\ntwo vacuous\n",
-		"src/hook", "", "tests/hook", "", "config", "for the fix", ".git/config", "secret").Without("readme", "tests/extra")
+		"src/hook", "", "src/help.beside", "", "tests/hook", "", "config", "for the fix", ".git/config", "secret").Without("readme", "tests/extra")
 	f := &fake{}
 	ev, err := gather(f, final, 2)
 	if err != nil {
@@ -280,11 +280,11 @@ func TestTrees(t *testing.T) {
 	for call, want := range map[string]string{
 		"run:text fix+acts right+has none+last:tests/t_old::one,tests/t_old::two":         "config src/s=fix tests/data=old tests/extra tests/t_old=seed",
 		"probe:text fix+acts right+has none+last":                                         "config src/s=fix tests/data=old tests/extra tests/t_old=seed",
-		"run:text fix+acts right+has none+last:steered:tests/t_old::one,tests/t_old::two": "config src/hook src/s=fix tests/data=new tests/fixture tests/hook tests/t_new tests/t_old=agent",
-		"run:text fix+acts right+has none+last:tests/t_new::x":                            "config src/s=fix tests/data=new tests/extra tests/fixture tests/hook tests/t_new tests/t_old=agent",
-		"run:text seed+acts wrong+has none+last:tests/t_new::x":                           "config src/s=seed tests/data=new tests/extra tests/fixture tests/hook tests/t_new tests/t_old=agent",
-		"run:text a+acts right+has none+last:tests/t_new::x":                              "config src/s=other tests/data=new tests/extra tests/fixture tests/hook tests/t_new tests/t_old=agent",
-		"run:text tb+acts wrong+has none+last:tests/t_new::x":                             "config src/s=other tests/data=new tests/extra tests/fixture tests/hook tests/t_new tests/t_old=agent",
+		"run:text fix+acts right+has none+last:steered:tests/t_old::one,tests/t_old::two": "config src/help.beside src/hook src/s=fix tests/data=new tests/fixture tests/hook tests/t_new tests/t_old=agent",
+		"run:text fix+acts right+has none+last:tests/t_new::x":                            "config src/help.beside src/s=fix tests/data=new tests/extra tests/fixture tests/hook tests/t_new tests/t_old=agent",
+		"run:text seed+acts wrong+has none+last:tests/t_new::x":                           "config src/help.beside src/s=seed tests/data=new tests/extra tests/fixture tests/hook tests/t_new tests/t_old=agent",
+		"run:text a+acts right+has none+last:tests/t_new::x":                              "config src/help.beside src/s=other tests/data=new tests/extra tests/fixture tests/hook tests/t_new tests/t_old=agent",
+		"run:text tb+acts wrong+has none+last:tests/t_new::x":                             "config src/help.beside src/s=other tests/data=new tests/extra tests/fixture tests/hook tests/t_new tests/t_old=agent",
 	} {
 		tree, ok := f.trees[call]
 		if got := contents(tree); !ok || got != want {

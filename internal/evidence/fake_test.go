@@ -70,6 +70,8 @@ func (f *fake) Steers(path string, _ tare.Tree) string {
 	return ""
 }
 
+func (f *fake) IsTest(path string) bool { return strings.HasSuffix(path, ".beside") }
+
 func (f *fake) Command(string, []string) ([]string, map[string]string) { return []string{"fake"}, nil }
 
 func (f *fake) Tests(_ context.Context, _ sandbox.Sandbox, tree tare.Tree) ([]tare.TestNode, []string, error) {

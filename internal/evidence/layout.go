@@ -12,13 +12,14 @@ import (
 // A layout knows which of the agent's files go into which tree. It has three sorts of change:
 //
 //	hooks   files that could steer the runner's instruments: in no tree that is graded
-//	tests   what lies where the seed keeps its tests, outside the sources: the seed's copies in graded trees, the agent's
-//	        in the worlds of its own tests
+//	tests   what lies where the seed keeps its tests, outside the sources, and what the runner knows for a test wherever
+//	        it lies: the seed's copies in graded trees, the agent's in the worlds of its own tests
 //	others  sources and whatever else the fix may consist of
 //
 // The worlds of the agent's own tests differ in what lies below the task's sources and in nothing else.
 type layout struct {
 	task     *tare.Task
+	runner   check.Runner
 	final    tare.Tree
 	digest   tare.Digest // of final
 	changes  []tare.Change
@@ -30,7 +31,7 @@ type layout struct {
 }
 
 func newLayout(task *tare.Task, final tare.Tree, runner check.Runner) *layout {
-	l := &layout{task: task, final: final, digest: final.Digest(), changes: task.Seed.Changes(final), hooks: map[string]bool{}, ownFiles: map[string]bool{}}
+	l := &layout{task: task, runner: runner, final: final, digest: final.Digest(), changes: task.Seed.Changes(final), hooks: map[string]bool{}, ownFiles: map[string]bool{}}
 	if l.changes == nil {
 		l.changes = []tare.Change{}
 	}
@@ -86,10 +87,12 @@ func (l *layout) testDir(file string) string {
 	return best
 }
 
-func (l *layout) isSource(p string) bool { return tare.Under(p, l.task.Sources...) }
+func (l *layout) isSource(p string) bool {
+	return tare.Under(p, l.task.Sources...) && !l.runner.IsTest(p)
+}
 
 func (l *layout) isTest(p string) bool {
-	return slices.Contains(l.testDirs, p) || !l.isSource(p) && tare.Under(p, l.testDirs...)
+	return slices.Contains(l.testDirs, p) || l.runner.IsTest(p) || !l.isSource(p) && tare.Under(p, l.testDirs...)
 }
 
 // changed reports whether the agent added or changed the file at p.

@@ -29,6 +29,7 @@ type runnerForm struct {
 	probe   string         // the file of hidden/ whose functions the cases call
 	defines *regexp.Regexp // a line that makes names known to the probe; its groups hold them
 	rubbish *regexp.Regexp // paths that running the code leaves behind
+	tests   *regexp.Regexp // paths that are tests wherever they stand, and so no sources; nil for none
 }
 
 var runners = map[string]runnerForm{
@@ -36,6 +37,12 @@ var runners = map[string]runnerForm{
 		probe:   hiddenDir + "/probe.py",
 		defines: regexp.MustCompile(`(?m)^(?:async +)?(?:def|class) +(\w+)|^(\w+) *=|^from +\S+ +import +(.*)`),
 		rubbish: regexp.MustCompile(`(^|/)(__pycache__|\.pytest_cache|\.mypy_cache)(/|$)|\.pyc$`),
+	},
+	"gotest": {
+		probe:   hiddenDir + "/probe.go",
+		defines: regexp.MustCompile(`(?m)^func +(\w+)\(`),
+		rubbish: regexp.MustCompile(`\.(test|prof)$|(^|/)testdata/fuzz/`),
+		tests:   regexp.MustCompile(`_test\.go$|(^|/)testdata/`),
 	},
 }
 
@@ -101,7 +108,7 @@ func (l *loader) decode(root *node) {
 	t.Kind = tare.TaskKind(s.oneOf(root.get("kind"), "kind", string(tare.Ticket)))
 	t.Title = s.line(root.get("title"), "title")
 	t.Category = tare.Category(s.oneOf(root.get("category"), "category", string(tare.Development), string(tare.HeldOut), string(tare.Fixture)))
-	t.Runner = s.oneOf(root.get("runner"), "runner", "pytest")
+	t.Runner = s.oneOf(root.get("runner"), "runner", "pytest", "gotest")
 	l.form = runners[t.Runner]
 	l.limits(root.get("limits"))
 	l.folders()
@@ -286,9 +293,14 @@ func (l *loader) seedFacts(root *node) {
 	}
 }
 
-// testName is the name of a test in the rest of its id: the last part, without parameters.
+// isSource reports whether p lies below the sources, and is no test.
+func (l *loader) isSource(p string) bool {
+	return tare.Under(p, l.task.Sources...) && (l.form.tests == nil || !l.form.tests.MatchString(p))
+}
+
+// testName is the name of a test in the rest of its id: the last part, without parameters and subtests.
 func testName(rest string) string {
-	name, _, _ := strings.Cut(rest, "[")
+	name := rest[:min(len(rest), strings.IndexAny(rest+"[", "[/"))]
 	return name[strings.LastIndex(name, ":")+1:]
 }
 
@@ -329,7 +341,7 @@ func (l *loader) unchanged(over tare.Tree, n *node) {
 func (l *loader) test(n *node) tare.Tree {
 	t := l.overlay(n, "test")
 	for _, f := range t {
-		if tare.Under(f.Path, l.task.Sources...) {
+		if l.isSource(f.Path) {
 			l.yaml.fail(n.pos, "a test changes no source, but %s holds %s", clip(n.text), clip(f.Path))
 		}
 	}
@@ -349,7 +361,7 @@ func (l *loader) references(n *node) {
 		files := r.get("files")
 		ref.Fix = l.overlay(files, "files")
 		for _, f := range ref.Fix {
-			if !tare.Under(f.Path, l.task.Sources...) {
+			if !l.isSource(f.Path) {
 				s.fail(files.pos, "a reference changes sources only, but %s holds %s", clip(files.text), clip(f.Path))
 			}
 			if slices.Contains(l.task.Decoys, f.Path) {
@@ -419,7 +431,7 @@ func (l *loader) wrong(ref tare.Reference, twin tare.Twin, n *node) tare.Tree {
 	switch times := strings.Count(string(f.Data), twin.Replace); {
 	case !ok || !f.Mode.IsRegular():
 		s.fail(n.get("file").pos, "neither reference %s nor the seed has a file %s", ref.Name, clip(twin.File))
-	case !tare.Under(twin.File, l.task.Sources...):
+	case !l.isSource(twin.File):
 		s.fail(n.get("file").pos, "a twin is wrong in a source; %s is none", clip(twin.File))
 	case twin.Replace == twin.With:
 		s.fail(n.get("with").pos, "replace and with are the same")

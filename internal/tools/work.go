@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tare"
+	"tare/internal/check"
 	"tare/internal/sandbox"
 	"tare/internal/workspace"
 )
@@ -81,10 +83,23 @@ func (w *World) runTests(ctx context.Context, c call, _ testsIn) ([]string, test
 		return nil, testsOut{}, err
 	}
 	argv, env := w.cfg.Runner.Command(guestDir, w.cfg.Sources)
+	more, err := check.Provide(ctx, w.cfg.Sandbox, w.cfg.Runner)
+	if err != nil {
+		return nil, testsOut{}, err
+	}
+	defer func() {
+		if err := more.Release(); err != nil {
+			w.cfg.OnProblem(err)
+		}
+	}()
+	if env == nil {
+		env = map[string]string{}
+	}
+	maps.Copy(env, more.Env)
 	report := w.startReport(ctx, c)
 	res, err := w.cfg.Sandbox.Run(ctx, sandbox.Cmd{
 		Argv: argv, Dir: guestDir, Env: env,
-		Mounts:   []sandbox.Mount{{Host: copyDir, Guest: guestDir, Writable: true}},
+		Mounts:   append(more.Mounts, sandbox.Mount{Host: copyDir, Guest: guestDir, Writable: true}),
 		Limits:   sandbox.Limits{Wall: w.cfg.Limits.Check},
 		OnOutput: report.output,
 	})
