@@ -2,12 +2,9 @@ package cli
 
 import (
 	"context"
-	"embed"
 	"fmt"
-	"io/fs"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,11 +13,6 @@ import (
 	"tare/internal/proof"
 	"tare/internal/run"
 )
-
-// cheat is a solution that leaves the bug and rewrites the outcome of every test instead.
-//
-//go:embed cheat
-var cheat embed.FS
 
 // What the demo plays, and what must come out.
 const (
@@ -65,10 +57,7 @@ func (a *app) runDemo(ctx context.Context, r *rig) error {
 		return err
 	}
 	a.step("2. Four agents on three tickets, over MCP, each in a workspace of its own.")
-	plan, err := demoPlan(r, tasks)
-	if err != nil {
-		return err
-	}
+	plan := demoPlan(r, tasks)
 	id, results, interrupted, err := a.playPlan(ctx, r, plan, runtime.NumCPU())
 	if err != nil {
 		return err
@@ -146,38 +135,14 @@ func (a *app) demoTable(t proof.Table) error {
 	return nil
 }
 
-func demoPlan(r *rig, tasks []*tare.Task) (run.Plan, error) {
+func demoPlan(r *rig, tasks []*tare.Task) run.Plan {
 	var plan run.Plan
-	over, err := cheatTree()
-	if err != nil {
-		return plan, err
-	}
 	for _, t := range tasks {
 		for _, agent := range []string{"noop", "baseline", "advanced", demoCheat} {
-			job := run.Job{Task: t, Episode: r.episode(t, agent)}
-			if agent == demoCheat {
-				job.Solution = t.Seed.Overlay(over)
-			}
-			plan.Jobs = append(plan.Jobs, job)
+			plan.Jobs = append(plan.Jobs, run.Job{Task: t, Episode: r.episode(t, agent)})
 		}
 	}
-	return plan, nil
-}
-
-func cheatTree() (tare.Tree, error) {
-	var files []tare.File
-	err := fs.WalkDir(cheat, "cheat", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := cheat.ReadFile(path)
-		files = append(files, tare.File{Path: strings.TrimPrefix(path, "cheat/"), Mode: 0o644, Data: b})
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return tare.NewTree(files)
+	return plan
 }
 
 func find(results []run.Result, task, agent string) *run.Result {

@@ -21,6 +21,7 @@ import (
 
 func (a *app) prove() *cobra.Command {
 	var flags proofFlags
+	var lab bool
 	c := &cobra.Command{
 		Use:   "prove [TASK|SUITE…]",
 		Short: "Play every control twice and show that the grader tells right from wrong",
@@ -29,8 +30,14 @@ with and without its regression test, worthless tests, wrong solutions and unusu
 that fits the task (docs/adversaries.md). Each row states the outcome, the gate and the reason that must come out;
 anything else, or a row that comes out otherwise the second time, is named and makes the exit code 1. After a whole
 proof a certificate is kept, and every later verdict says that it is proven.`,
-		Example: "  tare prove tickets/bugfix_inventory\n  tare prove tickets --jobs 2 --markdown proof.md\n  tare prove tickets --sweep-only",
+		Example: "  tare prove tickets/bugfix_inventory\n  tare prove tickets --jobs 2 --markdown proof.md\n  tare prove tickets --sweep-only\n  tare prove --lab",
 		RunE: func(c *cobra.Command, args []string) error {
+			if lab && len(args) > 0 {
+				return usage("--lab has tickets of its own: %s", strings.Join(proof.LabTasks(), ", "))
+			}
+			if lab {
+				return a.lab(c.Context())
+			}
 			if flags.jobs < 1 || flags.passes < 1 {
 				return usage("--jobs and --passes are at least 1")
 			}
@@ -50,6 +57,7 @@ proof a certificate is kept, and every later verdict says that it is proven.`,
 		},
 	}
 	c.Flags().BoolVar(&flags.sweepOnly, "sweep-only", false, "only the four states of each task, once; no certificate")
+	c.Flags().BoolVar(&lab, "lab", false, "the experiment: an evaluator that looks for words beside this one; no certificate")
 	c.Flags().StringSliceVar(&flags.rows, "row", nil, "only these controls, by name; no certificate")
 	c.Flags().BoolVar(&flags.controlsOnly, "controls-only", false, "leave the adversaries out; certifies a part")
 	c.Flags().StringVar(&flags.markdown, "markdown", "", "also write the tables as Markdown to this file")

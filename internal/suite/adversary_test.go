@@ -198,3 +198,31 @@ func TestFit(t *testing.T) {
 		}
 	}
 }
+
+// TestAdversaryHash changes each thing that an adversary is made of.
+func TestAdversaryHash(t *testing.T) {
+	text := strings.Replace(plainAdversary, `text: "x"`, `file: y`, 1)
+	hash := func(yaml, own, part string) tare.Digest {
+		fsys := fstest.MapFS{"a/adversary.yaml": {Data: []byte(yaml)}, "parts/y": {Data: []byte(part)}}
+		if own != "" {
+			fsys["a/y"] = &fstest.MapFile{Data: []byte(own)}
+		}
+		all, err := Adversaries(fsys, "adv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all[0].Hash
+	}
+	seen := map[tare.Digest]string{}
+	for name, h := range map[string]tare.Digest{
+		"as it is":       hash(text, "", "one"),
+		"another text":   hash(text+"# more\n", "", "one"),
+		"another part":   hash(text, "", "two"),
+		"a file instead": hash(text, "three", "two"),
+	} {
+		if other := seen[h]; other != "" {
+			t.Errorf("%s and %s have one hash", name, other)
+		}
+		seen[h] = name
+	}
+}

@@ -1,2 +1,0 @@
-def test_fixed():
-    assert 1 == 2
