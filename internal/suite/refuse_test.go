@@ -42,7 +42,7 @@ func TestRefusals(t *testing.T) {
 		"schema":              {yaml("tare.task/1", "tare.task/2"), `task.yaml:1:9: schema is "tare.task/2"; it can be tare.task/1`},
 		"kind":                {yaml("kind: ticket", "kind: riddle"), `task.yaml:2:7: kind is "riddle"`},
 		"category":            {yaml("category: development", "category: dev"), `task.yaml:4:11: category is "dev"; it can be development, held-out, fixture`},
-		"runner":              {yaml("runner: pytest", "runner: nose"), `task.yaml:5:9: runner is "nose"; it can be pytest`},
+		"runner":              {yaml("runner: pytest", "runner: nose"), `task.yaml:5:9: runner is "nose"; it can be pytest, gotest`},
 		"title is a number":   {yaml("Popping an empty queue crashes the worker", "2024"), "task.yaml:3:8: title must be text; this is a whole number (in quotes it is text)"},
 		"title of two lines":  {yaml("Popping an empty queue crashes the worker", `"a\nb"`), "task.yaml:3:8: title must be one line"},
 		"list for text":       {yaml("title: Popping an empty queue crashes the worker", "title: [a]"), "task.yaml:3:8: title must be text; this is a list"},
@@ -249,7 +249,7 @@ func TestErrorShowsThePlace(t *testing.T) {
 	f, _ := tree.Lookup("task.yaml")
 	f.Data = []byte(strings.Replace(string(f.Data), "runner: pytest", "runner: nose # \u202e\u009b\tx", 1))
 	_, err := load("some/folder", set(t, tree, f))
-	want := `some/folder/task.yaml:5:9: runner is "nose"; it can be pytest
+	want := `some/folder/task.yaml:5:9: runner is "nose"; it can be pytest, gotest
      4 | category: development
 >    5 | runner: nose # ?? x
        |         ^`
