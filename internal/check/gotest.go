@@ -38,8 +38,8 @@ const (
 	goBuildWall = 3 * time.Minute  // of one build: no code of the tree runs in it
 	goReadyWall = 30 * time.Minute // of each of the builds that make a machine ready
 	goOut       = "/srv/out"
-	goCache     = "/srv/cache"
-	goFree      = "/srv/free" // where a build shows what is not on disk
+	goCache     = "/tmp/cache" // what a build adds goes with the sandbox's private /tmp
+	goFree      = "/srv/free"  // where a build shows what is not on disk
 )
 
 // Run runs tests. Each package with a test that was asked for is built and run by itself, in its own directory. A package
@@ -343,14 +343,17 @@ func (GoTest) Provide(ctx context.Context, sb sandbox.Sandbox) (p Provision, err
 	if err != nil {
 		return p, err
 	}
-	dir, err := sb.NewDir("c*")
-	if err != nil {
-		return p, err
+	dir := goCache
+	p.Release = func() error { return nil }
+	if sb.Isolation() == sandbox.IsolationProcess { // where /tmp is everybody's
+		if dir, err = sb.NewDir("c*"); err != nil {
+			return p, err
+		}
+		p.Release = func() error { return clear(dir) }
 	}
-	p.Release = func() error { return clear(dir) }
-	p.Env = tools.cache(goCache)
+	p.Env = tools.cache(dir)
 	maps.Copy(p.Env, tools.Env)
-	p.Mounts = append(tools.mounts(), sandbox.Mount{Host: dir, Guest: goCache, Writable: true})
+	p.Mounts = tools.mounts()
 	return p, nil
 }
 
@@ -397,7 +400,7 @@ func newGoBench(ctx context.Context, sb sandbox.Sandbox, t tare.Tree, dirName st
 func (b *goBench) lay() error {
 	uid, gid := b.sb.Owner()
 	owner := workspace.Owner{UID: uid, GID: gid}
-	for name, t := range map[string]tare.Tree{b.treeDir: b.disk, filepath.Join(b.dir, "out"): {}, filepath.Join(b.dir, "cache"): {}} {
+	for name, t := range map[string]tare.Tree{b.treeDir: b.disk, filepath.Join(b.dir, "out"): {}} {
 		if err := workspace.Lay(name, tree(t), owner); err != nil {
 			return err
 		}
@@ -433,6 +436,6 @@ func goEnv() map[string]string {
 	return map[string]string{
 		"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOPROXY": "off", "GOSUMDB": "off", "GOTOOLCHAIN": "local",
 		"GOENV": "off", "GOTELEMETRY": "off", "GO111MODULE": "on", "GOMODCACHE": "/nonexistent",
-		"GOMAXPROCS": strconv.Itoa(2),
+		"GOMAXPROCS": strconv.Itoa(2), "GOGC": "400", // short-lived processes
 	}
 }

@@ -103,11 +103,16 @@ func (b *goBench) goCommand(ctx context.Context, o overlay, args ...string) (a a
 		return a, fmt.Errorf("writing the overlay: %w", err)
 	}
 	out, cache := filepath.Join(b.dir, "out"), filepath.Join(b.dir, "cache")
+	mounts := append(b.tools.mounts(),
+		sandbox.Mount{Host: b.treeDir, Guest: b.guest}, sandbox.Mount{Host: free, Guest: b.at(free, goFree)},
+		sandbox.Mount{Host: out, Guest: b.at(out, goOut), Writable: true})
 	env := goEnv()
 	maps.Copy(env, b.tools.cache(b.at(cache, goCache)))
 	maps.Copy(env, b.tools.Env)
-	if b.wall == goReadyWall {
-		delete(env, "GOCACHEPROG") // it is about to be made
+	if b.wall == goReadyWall { // there is no warm cache: this makes it
+		delete(env, "GOCACHEPROG")
+		env["GOCACHE"] = b.at(cache, "/srv/cache")
+		mounts = append(mounts, sandbox.Mount{Host: cache, Guest: env["GOCACHE"], Writable: true})
 	}
 	if !b.steered {
 		env["GOWORK"] = "off"
@@ -116,10 +121,7 @@ func (b *goBench) goCommand(ctx context.Context, o overlay, args ...string) (a a
 	args = slices.Insert(args, at, "-overlay", path.Join(b.at(free, goFree), "overlay.json"))
 	args[at+3] = path.Join(b.at(out, goOut), args[at+3])
 	err = b.run(ctx, sandbox.Cmd{
-		Argv: append([]string{"go"}, args...), Dir: b.guest, Env: env,
-		Mounts: append(b.tools.mounts(),
-			sandbox.Mount{Host: b.treeDir, Guest: b.guest}, sandbox.Mount{Host: free, Guest: b.at(free, goFree)},
-			sandbox.Mount{Host: out, Guest: b.at(out, goOut), Writable: true}, sandbox.Mount{Host: cache, Guest: b.at(cache, goCache), Writable: true}),
+		Argv: append([]string{"go"}, args...), Dir: b.guest, Env: env, Mounts: mounts,
 		Limits: sandbox.Limits{Wall: cmp.Or(b.wall, goBuildWall)},
 	}, &a)
 	return a, err
