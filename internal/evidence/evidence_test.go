@@ -328,6 +328,19 @@ func contents(tree tare.Tree) string {
 	return strings.Join(out, " ")
 }
 
+// TestPathOfATestTaken: a directory in the place of a visible test does not keep the seed's out, among the sources either.
+func TestPathOfATestTaken(t *testing.T) {
+	task := &tare.Task{Sources: []string{"pkg"}, Visible: []string{"pkg/t_a::x"}, Seed: tree("pkg/t_a", "x genuine", "pkg/s", "")}
+	final := task.Seed.Without("pkg/t_a").Overlay(tree("pkg/t_a/keep", "here", "pkg/t_b/keep", "there"))
+	l := newLayout(task, final, &fake{})
+	if got := contents(l.graded()); got != "pkg/s pkg/t_a pkg/t_b/keep" {
+		t.Error(got)
+	}
+	if len(l.steering) != 1 || l.steering[0].Why != "visible tests deleted" {
+		t.Error(l.steering)
+	}
+}
+
 func TestTestDirs(t *testing.T) {
 	for _, tt := range []struct {
 		sources []string

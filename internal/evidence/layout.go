@@ -26,6 +26,7 @@ type layout struct {
 	steering []tare.Steering
 	hooks    map[string]bool
 	testDirs []string // where the seed keeps its tests
+	files    []string // of the visible tests
 	ownFiles map[string]bool
 	without  tare.Without
 }
@@ -35,10 +36,11 @@ func newLayout(task *tare.Task, final tare.Tree, runner check.Runner) *layout {
 	if l.changes == nil {
 		l.changes = []tare.Change{}
 	}
-	files := map[string]bool{} // of the visible tests
+	files := map[string]bool{}
 	for _, id := range task.Visible {
 		if f := fileOf(id, task.Seed); f != "" {
 			files[f] = true
+			l.files = append(l.files, f)
 			l.testDirs = append(l.testDirs, l.testDir(f))
 		}
 	}
@@ -87,12 +89,14 @@ func (l *layout) testDir(file string) string {
 	return best
 }
 
+// isSource reports whether p is one. What stands below the path of a visible test, where a directory has taken its place, is
+// none, wherever that is.
 func (l *layout) isSource(p string) bool {
-	return tare.Under(p, l.task.Sources...) && !l.runner.IsTest(p)
+	return tare.Under(p, l.task.Sources...) && !l.runner.IsTest(p) && (slices.Contains(l.files, p) || !tare.Under(p, l.files...))
 }
 
 func (l *layout) isTest(p string) bool {
-	return slices.Contains(l.testDirs, p) || l.runner.IsTest(p) || !l.isSource(p) && tare.Under(p, l.testDirs...)
+	return tare.Under(p, l.files...) || l.runner.IsTest(p) || !l.isSource(p) && tare.Under(p, l.testDirs...)
 }
 
 // changed reports whether the agent added or changed the file at p.
