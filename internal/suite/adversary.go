@@ -97,6 +97,7 @@ var Placeholders = map[string]string{
 	"@source_sha256@":  "hash of @source@ in the seed, in hex",
 	"@fix_line@":       "a line of the first reference's @source@ that neither the seed nor another reference has, as JSON text",
 	"@seed_line@":      "a line of the seed's @source@ that no reference has, as JSON text",
+	"@seed_source@":    "the text of @source@ in the seed, as JSON text",
 	"@good_sources@":   "the texts of @source@ in all references, as a list of JSON texts",
 	"@probe_file@":     "path of the hidden probe, as the ticket's author calls it",
 	"@probe_basename@": "its last part",

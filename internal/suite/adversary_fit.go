@@ -125,6 +125,7 @@ func placeholders(task *tare.Task) map[string]string {
 		put("@source_dir@", path.Dir(f.Path))
 		sum := sha256.Sum256(old.Data)
 		put("@source_sha256@", hex.EncodeToString(sum[:]))
+		put("@seed_source@", jsonText(string(old.Data)))
 		var good []string
 		var all, others []byte
 		for i, r := range task.References {
