@@ -59,17 +59,35 @@ func run(m *testing.M) int {
 }
 
 // quiet is a runner that runs nothing: its reports are never complete, so that evidence soon stops.
-type quiet struct{ check.Runner }
+type quiet struct{}
+
+var _ check.Runner = quiet{}
 
 func (quiet) Command(string, []string) ([]string, map[string]string) {
 	return []string{"/bin/echo", "ok"}, nil
 }
 func (quiet) Steers(string, tare.Tree) string { return "" }
+func (quiet) IsTest(string) bool              { return false }
+func (quiet) Tests(context.Context, sandbox.Sandbox, tare.Tree) ([]tare.TestNode, []string, error) {
+	return nil, nil, nil
+}
 func (quiet) Run(context.Context, sandbox.Sandbox, check.TestRequest) (tare.Run, error) {
 	return tare.Run{Command: []string{"tests"}}, nil
 }
 func (quiet) Probe(context.Context, sandbox.Sandbox, check.ProbeRequest) (tare.Run, error) {
 	return tare.Run{Command: []string{"probe"}}, nil
+}
+func (quiet) Cross(_ context.Context, _ sandbox.Sandbox, text, _ tare.Tree, _ []string) (tare.Tree, error) {
+	return text, nil
+}
+func (quiet) Rewrite(_ context.Context, _ sandbox.Sandbox, tree tare.Tree, _ []string) (tare.Tree, error) {
+	return tree, nil
+}
+func (quiet) Poison(_ context.Context, _ sandbox.Sandbox, tree, _ tare.Tree, _ []string) (tare.Tree, error) {
+	return tree, nil
+}
+func (quiet) Graft(_ context.Context, _ sandbox.Sandbox, tree, _ tare.Tree, _ []string) (tare.Tree, []string, error) {
+	return tree, nil, nil
 }
 
 // an agent that is a function.
