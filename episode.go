@@ -48,7 +48,14 @@ type Observation struct {
 	Size    int     `json:"size"`    // bytes of the whole result
 	Seconds float64 `json:"seconds"`
 	Fault   string  `json:"fault,omitempty"` // the fault that was injected, if any
+
+	// Of a scenario:
+	Data  json.RawMessage `json:"data,omitempty"`  // the structured result, whole; absent where there is none or it is beyond MaxData
+	Clock float64         `json:"clock,omitempty"` // simulated seconds since the beginning, when the answer came
 }
+
+// MaxData bounds what an Observation keeps of a structured result, in bytes.
+const MaxData = 256 << 10
 
 // A Step is a call with its observation.
 type Step struct {

@@ -14,19 +14,20 @@ type Record struct {
 	Evidence   Evidence   `json:"evidence"`
 }
 
-// Evidence is what was observed of a ticket after the agent stopped. It holds no judgement.
+// Evidence is what was observed of a ticket after the agent stopped, or of a scenario from outside. It holds no judgement.
 type Evidence struct {
-	Isolation string     `json:"isolation"`
-	Problems  []Problem  `json:"problems,omitempty"` // what of ours failed
-	Changes   []Change   `json:"changes"`            // seed to final workspace
-	LeftOut   []string   `json:"left_out,omitempty"` // what the agent left that is neither file, directory nor link, or is beyond a limit: not read, not graded
-	Steering  []Steering `json:"steering,omitempty"` // files kept out of the graded trees
-	Own       []TestNode `json:"own,omitempty"`      // test nodes that the agent added or changed
-	Broken    []string   `json:"broken,omitempty"`   // test files that the agent added or changed and that cannot be parsed
-	Runs      []Run      `json:"runs"`               // in the order in which they were made
-	Unmade    []Unmade   `json:"unmade,omitempty"`   // worlds that the agent's tree does not lend itself to
-	Graft     *Graft     `json:"graft,omitempty"`    // the tree with the bug grafted back, where one was needed
-	Stopped   string     `json:"stopped,omitempty"`  // the gate after which nothing more was gathered, as it would change nothing
+	Isolation string            `json:"isolation"`
+	Problems  []Problem         `json:"problems,omitempty"` // what of ours failed
+	Changes   []Change          `json:"changes"`            // seed to final workspace
+	LeftOut   []string          `json:"left_out,omitempty"` // what the agent left that is neither file, directory nor link, or is beyond a limit: not read, not graded
+	Steering  []Steering        `json:"steering,omitempty"` // files kept out of the graded trees
+	Own       []TestNode        `json:"own,omitempty"`      // test nodes that the agent added or changed
+	Broken    []string          `json:"broken,omitempty"`   // test files that the agent added or changed and that cannot be parsed
+	Runs      []Run             `json:"runs"`               // in the order in which they were made
+	Unmade    []Unmade          `json:"unmade,omitempty"`   // worlds that the agent's tree does not lend itself to
+	Graft     *Graft            `json:"graft,omitempty"`    // the tree with the bug grafted back, where one was needed
+	Scenario  *ScenarioEvidence `json:"scenario,omitempty"` // of a scenario; then there are neither changes nor runs
+	Stopped   string            `json:"stopped,omitempty"`  // the gate after which nothing more was gathered, as it would change nothing
 }
 
 // A Problem is a failure of the rig, never of the agent.

@@ -43,6 +43,7 @@ type Task struct {
 	Twins        []Twin        // references made wrong by one token
 	Controls     []Control     // solutions whose right verdict is known, the derived ones included
 	Limits       Limits        //
+	Scenario     *ScenarioSpec // of a scenario; the fields from Runner to Controls, Ticket and Controls aside, are then empty
 	Hash         Digest        // of the task's folder
 }
 
