@@ -303,28 +303,18 @@ func (a *app) regradeRun(prefix string) error {
 		if r.Job.Task.Seed == nil {
 			return usage("task %s has changed since run %s, or is gone; its records cannot be judged", r.Job.Episode.Task, id)
 		}
-		old := r.Verdict
-		again := rig.Judge(r.Job.Task, r.Record, old.Record)
-		if sameAnswer(old, again) {
+		old, again, err := a.rejudgeKept(&rig, id, r)
+		if err != nil {
+			return err
+		}
+		if again == nil {
 			continue
-		}
-		oldEntry, err := tare.NewEntry(old)
-		if err != nil {
-			return err
-		}
-		again.Supersedes = oldEntry.Hash
-		entry, err := tare.NewEntry(again)
-		if err != nil {
-			return err
-		}
-		if err := a.files().Amend(id, r.Job.Episode, entry); err != nil {
-			return err
 		}
 		moved++
 		if !a.json() {
 			fmt.Fprintf(a.stdout, "%s by %s: %s becomes %s\n", r.Job.Episode.Task, printable(r.Job.Episode.Agent), old.Outcome, again.Outcome)
 		}
-		results[i].Verdict = again
+		results[i].Verdict = *again
 	}
 	if a.json() {
 		if err := a.showRun(id, results, runFlags{}); err != nil {
@@ -334,6 +324,32 @@ func (a *app) regradeRun(prefix string) error {
 		fmt.Fprintf(a.stdout, "%d of %d verdicts changed\n", moved, played(results))
 	}
 	return outcomeExit(results)
+}
+
+// rejudgeKept judges a kept record again. Where the answer is another one than the current verdict, old, it is kept and
+// returned.
+func (a *app) rejudgeKept(rig *run.Rig, id string, r run.Result) (old tare.Verdict, again *tare.Verdict, err error) {
+	for {
+		kept, err := a.files().Find(id, r.Job.Episode)
+		if err != nil {
+			return old, nil, err
+		}
+		old = kept.Verdict()
+		now := rig.Judge(r.Job.Task, kept.Record, old.Record)
+		if sameAnswer(old, now) {
+			return old, nil, nil
+		}
+		now.Supersedes = kept.Current
+		entry, err := tare.NewEntry(now)
+		if err != nil {
+			return old, nil, err
+		}
+		err = a.files().Amend(id, r.Job.Episode, entry)
+		if errors.Is(err, store.ErrNotCurrent) {
+			continue // another program has regraded it meanwhile
+		}
+		return old, &now, err
+	}
 }
 
 // sameAnswer reports whether two verdicts say the same, whoever gave them and whenever.

@@ -24,10 +24,12 @@ import (
 //	runs/RUN/EPISODE/trajectory.jsonl      as it happens; later attempts are trajectory-2.jsonl, …
 //	runs/RUN/EPISODE/record.json           an entry; its presence means that the episode was played to its end
 //	runs/RUN/EPISODE/lost-0001.json        the record of an attempt that infrastructure ended
-//	runs/RUN/EPISODE/verdict-0001.json     an entry; the highest number is the current one
+//	runs/RUN/EPISODE/verdict-0001-….json   an entry, named after the record that it judges
+//	runs/RUN/EPISODE/verdict-0002.json     a correction; the highest number is the current one
 //	proofs/SUITE/TASK.json                 certificates
 //
-// Every file is written beside its place and moved there whole, so that a killed writer leaves no half entry.
+// Every file is written beside its place and moved there whole, so that a killed writer leaves no half entry. Nothing is
+// locked: several programs may work on one store, and where two would write the same file, the first one's stands.
 type Files struct {
 	dir string
 }
@@ -38,10 +40,17 @@ func OpenFiles(dir string) *Files { return &Files{dir: dir} }
 // ErrNotFound means that the store does not hold what was asked for.
 var ErrNotFound = errors.New("not in the store")
 
+// ErrFinished means that the store holds a record of that episode: another attempt was there first, and its record stands.
+var ErrFinished = errors.New("it is finished already")
+
+// ErrNotCurrent means that a verdict would correct one that is not, or is no more, the current one.
+var ErrNotCurrent = errors.New("it corrects a verdict that is not the current one")
+
 // A Result is one finished episode: its record and its verdicts, oldest first.
 type Result struct {
 	Record   tare.Record
 	Verdicts []tare.Verdict
+	Current  tare.Digest // of the last verdict's entry: what a correction must name
 }
 
 // Verdict is the current one.
@@ -71,7 +80,11 @@ func (f *Files) Begin(run string, plan tare.Entry) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("beginning run %s: %w", run, err)
 	}
-	return writeNew(path, plan.Bytes)
+	err = writeNew(path, plan.Bytes)
+	if errors.Is(err, fs.ErrExist) { // another program began just now
+		return f.Begin(run, plan)
+	}
+	return err
 }
 
 // Plan reads the plan of a run into v.
@@ -141,40 +154,46 @@ func (f *Files) Trajectory(run string, ep tare.Episode) (io.WriteCloser, error) 
 	}
 }
 
-// Save keeps a finished episode with its first verdict. The record goes in last, and it is what a resume looks for, so an
-// episode is finished or it is not.
+// Save keeps a finished episode with its first verdict, or says ErrFinished. The record goes in last, and it is what a
+// resume looks for, so an episode is finished or it is not. Of several that save one episode at once, the one whose record
+// gets there first wins; the verdict of another names another record in its file's name, so the two are never mixed.
 func (f *Files) Save(run string, ep tare.Episode, record, verdict tare.Entry) error {
 	dir := f.episode(run, ep)
-	if _, err := os.Stat(filepath.Join(dir, "record.json")); err == nil {
-		return fmt.Errorf("saving episode %s: it is finished already", short(ep.Key()))
+	saving := func(err error) error { return fmt.Errorf("saving episode %s: %w", short(ep.Key()), err) }
+	path := filepath.Join(dir, "record.json")
+	if _, err := os.Stat(path); err == nil {
+		return saving(ErrFinished)
 	}
-	first := filepath.Join(dir, "verdict-0001.json")
-	if err := os.Remove(first); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a writer that was killed right here
-		return fmt.Errorf("saving episode %s: %w", short(ep.Key()), err)
+	first := filepath.Join(dir, "verdict-0001-"+short(record.Hash)+".json")
+	if err := replace(first, verdict.Bytes); err != nil { // what a writer left there who was killed right here is no verdict yet
+		return saving(err)
 	}
-	if err := writeNew(first, verdict.Bytes); err != nil {
+	err := writeNew(path, record.Bytes)
+	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return writeNew(filepath.Join(dir, "record.json"), record.Bytes)
+	if b, err := os.ReadFile(path); err == nil && tare.HashBytes(b) != record.Hash {
+		_ = os.Remove(first) // one that stays behind judges a record that is not there, and is not read
+	}
+	return saving(ErrFinished)
 }
 
 // Lost keeps the record of an attempt that infrastructure ended. It does not finish the episode.
 func (f *Files) Lost(run string, ep tare.Episode, record tare.Entry) error {
-	dir := f.episode(run, ep)
-	names, err := filepath.Glob(filepath.Join(dir, "lost-*.json"))
-	if err != nil {
-		return fmt.Errorf("keeping a lost attempt: %w", err)
+	for n := 1; ; n++ {
+		err := writeNew(filepath.Join(f.episode(run, ep), fmt.Sprintf("lost-%04d.json", n)), record.Bytes)
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
 	}
-	return writeNew(filepath.Join(dir, fmt.Sprintf("lost-%04d.json", len(names)+1)), record.Bytes)
 }
 
 // LostAttempts reads the records of the attempts at an episode that infrastructure ended, oldest first.
 func (f *Files) LostAttempts(run string, ep tare.Episode) ([]tare.Record, error) {
-	names, err := filepath.Glob(filepath.Join(f.episode(run, ep), "lost-*.json"))
+	names, err := named(f.episode(run, ep), "lost-")
 	if err != nil {
 		return nil, fmt.Errorf("listing lost attempts: %w", err)
 	}
-	slices.Sort(names)
 	var out []tare.Record
 	for _, name := range names {
 		b, err := os.ReadFile(name)
@@ -202,14 +221,26 @@ func (f *Files) Finished(run string, ep tare.Episode) (tare.Record, tare.Verdict
 	return r.Record, r.Verdict(), true, nil
 }
 
-// Amend adds a verdict to a finished episode.
+// Amend adds a verdict to a finished episode. It must supersede the current one, else the error is ErrNotCurrent: of two
+// that correct the same verdict at once, one is kept.
 func (f *Files) Amend(run string, ep tare.Episode, verdict tare.Entry) error {
-	dir := f.episode(run, ep)
-	names, err := verdictNames(dir)
+	amending := func(err error) error { return fmt.Errorf("amending episode %s: %w", short(ep.Key()), err) }
+	now, err := f.Find(run, ep)
 	if err != nil {
-		return err
+		return amending(err)
 	}
-	return writeNew(filepath.Join(dir, fmt.Sprintf("verdict-%04d.json", len(names)+1)), verdict.Bytes)
+	var v tare.Verdict
+	if err := json.Unmarshal(verdict.Bytes, &v); err != nil {
+		return amending(err)
+	}
+	if v.Supersedes != now.Current {
+		return amending(ErrNotCurrent)
+	}
+	err = writeNew(filepath.Join(f.episode(run, ep), fmt.Sprintf("verdict-%04d.json", len(now.Verdicts)+1)), verdict.Bytes)
+	if errors.Is(err, fs.ErrExist) {
+		return amending(ErrNotCurrent)
+	}
+	return err
 }
 
 // Find reads a finished episode, or says ErrNotFound.
@@ -249,16 +280,8 @@ func (f *Files) Episodes(run string) ([]Result, error) {
 
 // SaveProof keeps the certificate of a task, in place of an older one: a certificate speaks of the present grader.
 func (f *Files) SaveProof(task string, certificate []byte) error {
-	path := filepath.Join(f.dir, "proofs", filepath.FromSlash(task)+".json")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := replace(filepath.Join(f.dir, "proofs", filepath.FromSlash(task)+".json"), certificate); err != nil {
 		return fmt.Errorf("keeping a certificate: %w", err)
-	}
-	tmp, err := writeTemp(path, certificate)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return fmt.Errorf("keeping a certificate: %w", errors.Join(err, os.Remove(tmp)))
 	}
 	return nil
 }
@@ -272,10 +295,29 @@ func (f *Files) FindProof(task string) ([]byte, error) {
 	return b, err
 }
 
-func verdictNames(dir string) ([]string, error) {
-	names, err := filepath.Glob(filepath.Join(dir, "verdict-*.json"))
-	slices.Sort(names)
-	return names, err
+// verdictNames lists the verdicts on a record, oldest first. The first verdict of another attempt, whose record came too
+// late, is none of them.
+func verdictNames(dir string, record tare.Digest) ([]string, error) {
+	names, err := named(dir, "verdict-")
+	return slices.DeleteFunc(names, func(name string) bool {
+		_, of, first := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(name), "verdict-"), ".json"), "-")
+		return first && of != short(record)
+	}), err
+}
+
+// named lists the entries in dir whose names begin with prefix, sorted. A pattern would trip over a dir called "a[1]".
+func named(dir, prefix string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), ".json") {
+			out = append(out, filepath.Join(dir, e.Name()))
+		}
+	}
+	return out, nil
 }
 
 func readResult(dir string) (Result, error) {
@@ -290,11 +332,11 @@ func readResult(dir string) (Result, error) {
 	if err := json.Unmarshal(b, &r.Record); err != nil {
 		return r, fmt.Errorf("reading %s: %w", filepath.Join(dir, "record.json"), err)
 	}
-	names, err := verdictNames(dir)
+	hash := tare.HashBytes(b)
+	names, err := verdictNames(dir, hash)
 	if err != nil {
 		return r, fmt.Errorf("listing verdicts: %w", err)
 	}
-	hash := tare.HashBytes(b)
 	for _, name := range names {
 		vb, err := os.ReadFile(name)
 		if err != nil {
@@ -307,10 +349,10 @@ func readResult(dir string) (Result, error) {
 		if v.Record != hash {
 			return r, fmt.Errorf("reading %s: it judges record %s, but record.json has the hash %s", name, v.Record, hash)
 		}
-		r.Verdicts = append(r.Verdicts, v)
+		r.Verdicts, r.Current = append(r.Verdicts, v), tare.HashBytes(vb)
 	}
 	if len(r.Verdicts) == 0 {
-		return r, fmt.Errorf("reading %s: there is a record and no verdict", dir)
+		return r, fmt.Errorf("reading %s: no verdict judges record.json, which has the hash %s; one of them was changed or removed", dir, hash)
 	}
 	return r, nil
 }
@@ -331,6 +373,21 @@ func writeNew(path string, b []byte) error {
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// replace writes a file, whole or not at all, in place of one that may be there.
+func replace(path string, b []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	tmp, err := writeTemp(path, b)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return fmt.Errorf("writing %s: %w", path, errors.Join(err, os.Remove(tmp)))
 	}
 	return nil
 }

@@ -38,7 +38,10 @@ func TestRecordsOnlyGrow(t *testing.T) {
 	if err := f.Save("r", ep, rec, first); err == nil {
 		t.Error("a finished episode was saved a second time")
 	}
-	_, second := entries(t, ep, tare.Pass)
+	second, err := tare.NewEntry(tare.Verdict{Schema: tare.VerdictSchema, Record: rec.Hash, Outcome: tare.Pass, Supersedes: first.Hash})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := f.Amend("r", ep, second); err != nil {
 		t.Fatal(err)
 	}
