@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"tare"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts expect")
@@ -60,6 +62,8 @@ func TestScripts(t *testing.T) {
 			"trajectories": trajectories,
 			"copy":         copyDir,
 			"edit":         edit,
+			"kept":         kept,
+			"corrections":  corrections,
 		},
 	})
 }
@@ -125,4 +129,42 @@ func edit(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s does not hold %q", args[0], args[1])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o644))
+}
+
+// kept sets FILE to the first file of the store's runs that matches a pattern and holds a text: kept PATTERN TEXT.
+func kept(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: kept PATTERN TEXT")
+	}
+	found, err := filepath.Glob(filepath.Join(ts.Getenv("TARE_STATE"), "runs", args[0]))
+	ts.Check(err)
+	for _, name := range found {
+		b, err := os.ReadFile(name)
+		ts.Check(err)
+		if strings.Contains(string(b), args[1]) {
+			ts.Setenv("FILE", name)
+			return
+		}
+	}
+	ts.Fatalf("none of %d files %s holds %q", len(found), args[0], args[1])
+}
+
+// corrections checks that the store holds so many corrections, and that each names the hash of the verdict before it:
+// corrections N.
+func corrections(ts *testscript.TestScript, _ bool, args []string) {
+	found, err := filepath.Glob(filepath.Join(ts.Getenv("TARE_STATE"), "runs", "*", "*", "verdict-0002.json"))
+	ts.Check(err)
+	if len(args) != 1 || fmt.Sprint(len(found)) != args[0] {
+		ts.Fatalf("there are %d corrections, want %v", len(found), args)
+	}
+	for _, name := range found {
+		first, err := filepath.Glob(filepath.Join(filepath.Dir(name), "verdict-0001-*.json"))
+		ts.Check(err)
+		if len(first) != 1 {
+			ts.Fatalf("first verdicts: %v", first)
+		}
+		if want := `"supersedes":"` + string(tare.HashBytes([]byte(ts.ReadFile(first[0])))) + `"`; !strings.Contains(ts.ReadFile(name), want) {
+			ts.Fatalf("%s does not hold %s", name, want)
+		}
+	}
 }

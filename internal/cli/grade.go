@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,9 @@ import (
 	"tare/internal/run"
 	"tare/internal/workspace"
 )
+
+// maxRecord bounds a record that somebody hands in, in bytes.
+const maxRecord = 256 << 20
 
 func (a *app) grade() *cobra.Command {
 	var task, solution, patch, record string
@@ -65,13 +69,13 @@ Exit codes: 0 PASS, 1 FAIL, 3 UNVERIFIED, 2 bad input, 4 the machine cannot grad
 // solutionTree reads what is to be graded; whatever is wrong with it is bad input.
 func solutionTree(ctx context.Context, task *tare.Task, solution, patch string) (tare.Tree, error) {
 	if solution != "" {
-		tree, err := workspace.Read(solution, workspace.ReadLimits{Skip: []string{".git"}})
+		tree, err := readWhole(solution)
 		if err != nil {
 			return nil, usage("reading --solution: %w", err)
 		}
-		return append(tare.Tree{}, tree...), nil // an empty tree is a tree
+		return tree, nil
 	}
-	b, err := os.ReadFile(patch)
+	b, err := workspace.ReadFile(patch, workspace.MaxPatch)
 	if err != nil {
 		return nil, usage("reading --patch: %w", err)
 	}
@@ -80,6 +84,24 @@ func solutionTree(ctx context.Context, task *tare.Task, solution, patch string) 
 		return nil, usage("applying %s to the seed of %s: %w", patch, task.ID, err)
 	}
 	return tree, nil
+}
+
+// readWhole reads a finished workspace. What of it cannot be graded makes it bad input: to grade the rest would be to grade
+// something else than what was named.
+func readWhole(dir string) (tare.Tree, error) {
+	tree, err := workspace.Read(dir, workspace.ReadLimits{Skip: []string{".git"}})
+	var left *workspace.OmittedError
+	if errors.As(err, &left) {
+		first, more := left.Omissions[0], len(left.Omissions)+left.More-1
+		err = fmt.Errorf("%s cannot be graded: %s", filepath.Join(dir, first.Path), first.Reason)
+		if more > 0 {
+			err = fmt.Errorf("%w; nor can %d more", err, more)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(tare.Tree{}, tree...), nil // an empty tree is a tree
 }
 
 func (a *app) gradeTree(ctx context.Context, task *tare.Task, tree tare.Tree) error {
@@ -106,7 +128,7 @@ func (a *app) gradeTree(ctx context.Context, task *tare.Task, tree tare.Tree) er
 }
 
 func (a *app) gradeRecord(task *tare.Task, path string) error {
-	b, err := os.ReadFile(path)
+	b, err := workspace.ReadFile(path, maxRecord)
 	if err != nil {
 		return usage("reading --record: %w", err)
 	}

@@ -15,7 +15,6 @@ import (
 
 	"tare"
 	"tare/internal/run"
-	"tare/internal/workspace"
 )
 
 type runFlags struct {
@@ -101,7 +100,7 @@ func (a *app) plan(r *rig, tasks []*tare.Task, f runFlags) (run.Plan, error) {
 					job.Episode.Limits.Turns = f.turns
 				}
 				if dir, ok := strings.CutPrefix(name, "tree:"); ok {
-					if job.Solution, err = workspace.Read(dir, workspace.ReadLimits{Skip: []string{".git"}}); err != nil {
+					if job.Solution, err = readWhole(dir); err != nil {
 						return plan, usage("reading agent %s: %w", name, err)
 					}
 					job.Episode.Agent = "tree:" + short(job.Solution.Digest())
@@ -294,7 +293,7 @@ func (a *app) checkAgent(name string) error {
 		if err != nil {
 			return usage("agent %s: %w", name, err)
 		}
-		if info.IsDir() || info.Mode()&0o111 == 0 {
+		if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
 			return usage("agent %s: %s is not an executable file", name, path)
 		}
 		return nil

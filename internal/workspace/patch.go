@@ -19,8 +19,8 @@ import (
 	"tare"
 )
 
-// maxPatch bounds a patch that is read or made, in bytes. Base 85 makes a binary file a quarter longer.
-const maxPatch = DefaultBytes + DefaultBytes/4
+// MaxPatch bounds a patch that is read or made, in bytes. Base 85 makes a binary file a quarter longer.
+const MaxPatch = DefaultBytes + DefaultBytes/4
 
 // Diff returns the patch that leads from one tree to the other, in git's format, with binary content and full object
 // names so that it can be applied again. It is empty when git would see no difference: a patch says nothing of empty
@@ -112,8 +112,8 @@ func Apply(ctx context.Context, base tare.Tree, patch []byte) (tare.Tree, error)
 	if len(patch) == 0 {
 		return base, nil
 	}
-	if len(patch) > maxPatch {
-		return nil, &PatchError{Detail: fmt.Sprintf("it is larger than %d bytes", maxPatch)}
+	if len(patch) > MaxPatch {
+		return nil, &PatchError{Detail: fmt.Sprintf("it is larger than %d bytes", MaxPatch)}
 	}
 	db := newODB()
 	entries, err := db.blobs(base.Filter(inPatches))
@@ -305,7 +305,7 @@ func (g scratch) run(ctx context.Context, stdin []byte, args ...string) ([]byte,
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
 		"LC_ALL=C", "PATH=" + os.Getenv("PATH"),
 	}
-	stdout, stderr := &bounded{left: maxPatch}, &bounded{left: 64 << 10, quiet: true}
+	stdout, stderr := &bounded{left: MaxPatch}, &bounded{left: 64 << 10, quiet: true}
 	c.Stdout, c.Stderr = stdout, stderr
 	in, err := c.StdinPipe()
 	if err != nil {
@@ -328,7 +328,7 @@ func (g scratch) run(ctx context.Context, stdin []byte, args ...string) ([]byte,
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("running git: %w", context.Cause(ctx))
 	case stdout.full:
-		return nil, fmt.Errorf("running git: it wrote more than %d bytes", maxPatch)
+		return nil, fmt.Errorf("running git: it wrote more than %d bytes", MaxPatch)
 	case werr != nil:
 		return nil, &gitError{refused: c.ProcessState.Exited() || broke(c.ProcessState), stderr: stderr.buf.Bytes(), err: werr}
 	case err != nil: // it succeeded without reading all of its input

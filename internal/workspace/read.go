@@ -96,6 +96,9 @@ func LeftOut(err error) ([]Omission, error) {
 // an agent that leaves a pipe behind must not be able to keep its work from being looked at. Any other error comes
 // without a tree. A directory is an entry of the tree when it holds nothing that is.
 func Read(dir string, l ReadLimits) (tare.Tree, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() { // opening a pipe would wait for whoever writes to it
+		return nil, fmt.Errorf("reading a tree: %s is %s, not a directory", dir, kindOf(info.Mode()))
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("reading a tree: %w", err)
@@ -249,7 +252,7 @@ func (r *reader) entry(root *os.Root, name, p string, depth int) int {
 
 func (r *reader) regular(root *os.Root, name, p string, info fs.FileInfo) {
 	if info.Size() > r.FileBytes {
-		r.omit(p, info, fmt.Sprintf("a file larger than %d bytes", r.FileBytes))
+		r.omit(p, info, "a file larger than "+size(r.FileBytes))
 		return
 	}
 	if info.Size() > r.Bytes {
@@ -263,6 +266,41 @@ func (r *reader) regular(root *os.Root, name, p string, info fs.FileInfo) {
 	}
 	r.Bytes -= int64(len(data))
 	r.files = append(r.files, tare.File{Path: p, Mode: info.Mode().Perm(), Data: data})
+}
+
+// size shows a limit for people.
+func size(n int64) string {
+	if n >= 1<<20 && n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// ReadFile reads one file that a person named, of at most so many bytes. Neither a device, which may have no end, nor a
+// named pipe, to which nobody may write, is read; a pipe that this process was handed, as a shell's <(command) does, is.
+func ReadFile(name string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	handed := info.Mode()&fs.ModeNamedPipe != 0 && (strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/"))
+	if !info.Mode().IsRegular() && !handed {
+		return nil, fmt.Errorf("%s is %s, not a file", name, kindOf(info.Mode()))
+	}
+	tooLarge := fmt.Errorf("%s is larger than %s", name, size(most))
+	if info.Size() > most {
+		return nil, tooLarge
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = tooLarge
+	}
+	return b, err
 }
 
 var errChanged = errors.New("it changed while it was read")
@@ -331,6 +369,10 @@ func reason(err error) string {
 
 func kindOf(m fs.FileMode) string {
 	switch {
+	case m.IsRegular():
+		return "a file"
+	case m.IsDir():
+		return "a directory"
 	case m&fs.ModeNamedPipe != 0:
 		return "a named pipe"
 	case m&fs.ModeSocket != 0:
