@@ -185,6 +185,7 @@ func TestFolderRefusals(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(big, "task"), 0o777); err != nil {
 		t.Fatal(err)
 	}
+	write(t, big, []tare.File{{Path: "task/task.yaml", Mode: 0o644}})
 	sparse, err := os.Create(filepath.Join(big, "task", "sparse"))
 	if err == nil {
 		err = errors.Join(sparse.Truncate(MaxBytes+1), sparse.Close())
@@ -194,15 +195,22 @@ func TestFolderRefusals(t *testing.T) {
 	}
 	bad := folder("bad", tare.File{Path: "a_task/task.yaml", Mode: 0o644, Data: []byte("x: 1\n")}, tare.File{Path: "b_task/x", Mode: 0o644})
 	for _, tt := range []struct{ dir, want string }{
-		{folder("nothing"), "there is no task in the folder"},
+		{folder("nothing"), "nothing: neither the folder nor one in it holds a task.yaml"},
+		{folder("wrong", tare.File{Path: "a/x", Mode: 0o644}, tare.File{Path: "b/x", Mode: 0o644}), "wrong: neither the folder nor one in it holds a task.yaml"},
+		{folder("half", tare.File{Path: "seed/x", Mode: 0o644}, tare.File{Path: "hidden/probe.py", Mode: 0o644}), "half: this looks like the folder of a task, but holds no task.yaml"},
+		{folder("told", tare.File{Path: "ticket.md", Mode: 0o644}), "told: this looks like the folder of a task, but holds no task.yaml"},
 		{filepath.Join(tmp, "missing"), "missing: no such file"},
 		{big, "more than 20000 files or 64 MB"},
 		{bad, `a_task/task.yaml:1:1: a task has no key "x"`},
 		{bad, "b_task: the folder holds no task.yaml"},
 	} {
 		s, err := LoadSuite(tt.dir)
-		if got := problems(err); s != nil || !strings.Contains(got, tt.want) {
+		got := problems(err)
+		if s != nil || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %v, %q; want %q", tt.dir, s, got, tt.want)
+		}
+		if n := strings.Count(strings.TrimSpace(got), "\n") + 1; n > 1 && tt.dir != bad {
+			t.Errorf("%s: one fault gave %d problems: %q", tt.dir, n, got)
 		}
 		if b, err := Pack(tt.dir); b != nil || err == nil {
 			t.Errorf("%s was packed", tt.dir)
@@ -301,7 +309,7 @@ func TestResolve(t *testing.T) {
 	for arg, want := range map[string]string{
 		"b": `there is no suite, task or folder "b": built in are tickets, tickets/a, tickets/b, vulns,`, // two suites have it
 		"":  `there is no suite, task or folder ""`, "tickets/c": `no suite, task or folder "tickets/c"`,
-		dir + "/empty_queue/task.yaml": "is a file", dir + "/empty_queue/seed": "the folder holds no task.yaml",
+		dir + "/empty_queue/task.yaml": "is a file", dir + "/empty_queue/seed": "neither the folder nor one in it holds a task.yaml",
 	} {
 		tasks, err := Resolve(arg, builtin)
 		if len(tasks) > 0 || err == nil || !strings.Contains(err.Error(), want) {

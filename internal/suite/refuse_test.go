@@ -279,3 +279,28 @@ func TestTaskMustBeAFile(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestOneThingMissing takes away a part that others lean on. What leans on it is not wrong too.
+func TestOneThingMissing(t *testing.T) {
+	whole := queue(t)
+	for gone, want := range map[string]string{
+		"seed":            "task.yaml:1:1: there is no folder seed, or nothing in it",
+		"ticket.md":       "ticket.md: there is no such file; it holds what the agent reads",
+		"hidden/probe.py": "task.yaml:1:1: there is no file hidden/probe.py",
+	} {
+		var files []tare.File
+		for _, f := range whole {
+			if !tare.Under(f.Path, gone) {
+				files = append(files, f)
+			}
+		}
+		tree, err := tare.NewTree(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = load("s/t", tree)
+		if got := problems(err); !strings.Contains(got, want) || strings.Count(strings.TrimSpace(got), "\n") > 0 {
+			t.Errorf("without %s: got\n%s\nwant one problem: %s", gone, got, want)
+		}
+	}
+}

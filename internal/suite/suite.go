@@ -61,6 +61,9 @@ func LoadSuite(dir string) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := looksLikeSuite(dir); err != nil {
+		return nil, err
+	}
 	trees, err := readSuite(dir)
 	if err != nil {
 		return nil, &Error{File: dir, Message: "reading the suite: " + reason(err)}
@@ -101,6 +104,26 @@ func reason(err error) string {
 		return printable(fmt.Sprintf("%s %s: %v", pe.Op, filepath.Base(pe.Path), pe.Err))
 	}
 	return err.Error()
+}
+
+// looksLikeSuite refuses a folder that is none: a wrong name must not be taken for a suite of many tasks that all lack
+// their task.yaml, nor be read whole before that is said.
+func looksLikeSuite(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return &Error{File: dir, Message: "reading the folder: " + reason(err)}
+	}
+	for _, e := range entries {
+		if _, err := os.Lstat(filepath.Join(dir, e.Name(), taskFile)); err == nil && e.IsDir() {
+			return nil
+		}
+	}
+	for _, e := range entries {
+		if e.Name() == ticketFile || e.Name() == seedDir && e.IsDir() {
+			return &Error{File: dir, Message: "this looks like the folder of a task, but holds no task.yaml; docs/tasks.md has its form"}
+		}
+	}
+	return &Error{File: dir, Message: "neither the folder nor one in it holds a task.yaml; name the folder of a task, or of a suite"}
 }
 
 func readSuite(dir string) ([]namedTree, error) {

@@ -112,6 +112,9 @@ func (l *loader) decode(root *node) {
 	l.form = runners[t.Runner]
 	l.limits(root.get("limits"))
 	l.folders()
+	if len(t.Seed) == 0 {
+		return // nearly all that follows is about it, and would only say so again
+	}
 	l.requirements(root.get("requirements"))
 	l.seedFacts(root)
 	l.references(root.get("references"))
@@ -225,6 +228,9 @@ func (l *loader) requirements(n *node) {
 		if by == "behaviour" {
 			l.needCase = append(l.needCase, i+1)
 		}
+	}
+	if strings.TrimSpace(l.task.Ticket) == "" {
+		return // that is said already
 	}
 	items := numberedItems(l.task.Ticket)
 	ticket := source{l, ticketFile, []byte(l.task.Ticket)}
