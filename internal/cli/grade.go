@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,6 +55,9 @@ Exit codes: 0 PASS, 1 FAIL, 3 UNVERIFIED, 2 bad input, 4 the machine cannot grad
 			tree, err := solutionTree(c.Context(), tasks[0], solution, patch)
 			if err != nil {
 				return err
+			}
+			if len(tree) > 0 && !slices.ContainsFunc(tasks[0].Seed, func(f tare.File) bool { _, ok := tree.Lookup(f.Path); return ok }) {
+				a.note("nothing of the seed of %s is in %s: what a solution lacks counts as deleted. Is it the whole workspace?", tasks[0].ID, printable(solution))
 			}
 			return a.gradeTree(c.Context(), tasks[0], tree)
 		},
