@@ -161,20 +161,34 @@ func (b *goBench) runBinary(ctx context.Context, req goRequest, names goSentinel
 	return a, err
 }
 
-// run runs one command, and takes its report.
-func (b *goBench) run(ctx context.Context, cmd sandbox.Cmd, a *answer) (err error) {
+// run runs one command until its ending can be told from an accident, and takes its report. Each try finds the tree as it
+// was laid out.
+func (b *goBench) run(ctx context.Context, cmd sandbox.Cmd, a *answer) error {
 	if b.onOutput != nil {
 		cmd.OnOutput = func(_ int, p []byte) { b.onOutput(p) }
 	}
 	a.argv = cmd.Argv
-	a.result, err = b.sb.Run(ctx, cmd)
-	if err != nil {
-		return fmt.Errorf("running %s: %w", path.Base(cmd.Argv[0]), err)
-	}
-	if len(a.result.Extra) > 0 {
-		a.report = a.result.Extra[0].Data
-	}
-	return ctx.Err()
+	tried := false
+	got, err := insist(ctx, func() (answer, error) {
+		if tried {
+			if err := b.layAgain(); err != nil {
+				return *a, err
+			}
+		}
+		tried = true
+		var err error
+		a.result, err = b.sb.Run(ctx, cmd)
+		if err != nil {
+			return *a, fmt.Errorf("running %s: %w", path.Base(cmd.Argv[0]), err)
+		}
+		a.report = nil
+		if len(a.result.Extra) > 0 {
+			a.report = a.result.Extra[0].Data
+		}
+		return *a, ctx.Err()
+	})
+	*a = got
+	return err
 }
 
 // joinRuns puts the run of a further package behind those before it.
@@ -406,6 +420,15 @@ func (b *goBench) lay() error {
 		}
 	}
 	return nil
+}
+
+// layAgain lays the tree out anew, whatever a command made of it.
+func (b *goBench) layAgain() error {
+	if err := clear(b.treeDir); err != nil {
+		return fmt.Errorf("clearing up: %w", err)
+	}
+	uid, gid := b.sb.Owner()
+	return workspace.Lay(b.treeDir, tree(b.disk), workspace.Owner{UID: uid, GID: gid})
 }
 
 func (b *goBench) close(err *error) {

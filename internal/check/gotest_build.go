@@ -117,6 +117,7 @@ func (b *goBench) goCommand(ctx context.Context, o overlay, args ...string) (a a
 	if !b.steered {
 		env["GOWORK"] = "off"
 	}
+	a.builds = true
 	at := slices.Index(args, "-o")
 	args = slices.Insert(args, at, "-overlay", path.Join(b.at(free, goFree), "overlay.json"))
 	args[at+3] = path.Join(b.at(out, goOut), args[at+3])

@@ -69,12 +69,18 @@ type answer struct {
 	nonce  string
 	result sandbox.Result
 	report []byte
+	builds bool // it is of the go command, which runs nothing of the tree's
 
 	without tare.Without
 }
 
-// run lays out what c needs, runs it, and clears up. An error means that this rig failed or that ctx is done.
-func (c command) run(ctx context.Context, sb sandbox.Sandbox) (a answer, err error) {
+// run runs c until its ending can be told from an accident. An error means that this rig failed or that ctx is done.
+func (c command) run(ctx context.Context, sb sandbox.Sandbox) (answer, error) {
+	return insist(ctx, func() (answer, error) { return c.once(ctx, sb) })
+}
+
+// once lays out what c needs, runs it, and clears up.
+func (c command) once(ctx context.Context, sb sandbox.Sandbox) (a answer, err error) {
 	dir, err := sb.NewDir("d*")
 	if err != nil {
 		return a, err

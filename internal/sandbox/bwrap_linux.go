@@ -568,6 +568,17 @@ func (t *bwrapTree) broken(stderr []byte) error {
 	return fmt.Errorf("bubblewrap: %q", bytes.TrimPrefix(line, []byte("bwrap: ")))
 }
 
+// killed asks the kernel how pid 1 ended, which it tells from Linux 6.15 on. Nothing inside a pid namespace can kill its first
+// process: SIGKILL comes from outside. Bubblewrap's word for it, 137, is one that a command can say as well.
+func (t *bwrapTree) killed() bool {
+	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
+	if t.init == 0 || unix.IoctlPidfdInfo(t.pidfd, &info) != nil || info.Mask&unix.PIDFD_INFO_EXIT == 0 {
+		return false
+	}
+	ws := unix.WaitStatus(info.Exit_code)
+	return ws.Signaled() && ws.Signal() == unix.SIGKILL
+}
+
 func (t *bwrapTree) close() {
 	if t.status != nil {
 		t.status.Close()

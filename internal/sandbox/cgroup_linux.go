@@ -218,6 +218,19 @@ func (g *group) oomKilled() bool {
 	return g.field("memory.oom_control", "oom_kill") > 0
 }
 
+// starved reports whether a process of the group was killed for memory although the group was within its limit: the machine
+// had none left.
+func (g *group) starved() bool {
+	switch {
+	case !g.oomKilled():
+		return false
+	case g.version == 2:
+		return g.field("memory.events", "oom") == 0
+	}
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(g.read("memory.failcnt"))), 10, 64)
+	return err == nil && n == 0
+}
+
 // peak is the most memory that the group had, in bytes; 0 when the kernel does not say.
 func (g *group) peak() int64 {
 	if g == nil {

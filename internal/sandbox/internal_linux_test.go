@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // openHere opens the bubblewrap backend itself, in a state root of the test.
@@ -370,4 +372,86 @@ func stateRoot(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// TestKilledFromOutside kills, from outside, each process that a run consists of. Without the command itself, which can do
+// the same to itself, there is no result.
+func TestKilledFromOutside(t *testing.T) {
+	b := openHere(t)
+	for _, c := range []struct {
+		name   string
+		victim int // how far below bubblewrap's own process
+		fails  bool
+	}{{"bubblewrap", 0, true}, {"pid 1 inside", 1, true}, {"the command", 2, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			before := map[int]bool{}
+			for _, p := range descendants(os.Getpid()) {
+				before[p.pid] = true
+			}
+			var victim proc
+			res, err := b.Run(t.Context(), Cmd{
+				Argv: []string{"/usr/bin/python3", "-c", "print('ready', flush=True)\nimport time\ntime.sleep(60)"},
+				OnOutput: func(int, []byte) {
+					for _, p := range descendants(os.Getpid()) {
+						if up, err := readProc(p.ppid); p.ppid == os.Getpid() && !before[p.pid] && err == nil && up.pid == os.Getpid() {
+							victim = p
+						}
+					}
+					for range c.victim {
+						victim = descendants(victim.pid)[1]
+					}
+					unix.Kill(victim.pid, unix.SIGKILL)
+				},
+			})
+			if c.victim == 1 && !tellsEnds(t) {
+				t.Skip("this kernel does not say how pid 1 of a sandbox ended")
+			}
+			if (err != nil) != c.fails || err == nil && res.Signal != "SIGKILL" || res.Ended != LimitNone {
+				t.Errorf("killed %d: error %v, exit %d, signal %q, ended %q", victim.pid, err, res.Exit, res.Signal, res.Ended)
+			}
+		})
+	}
+	// a command that ends itself, or says that it was, is not taken for one that was ended
+	for _, script := range []string{"kill -9 $$", "exit 137", "kill -9 1; exit 3"} {
+		res, err := b.Run(t.Context(), Cmd{Argv: []string{"/bin/sh", "-c", script}})
+		if err != nil || res.Exit != 137 && res.Exit != 3 {
+			t.Errorf("%s: exit %d, error %v", script, res.Exit, err)
+		}
+	}
+}
+
+// tellsEnds reports whether the kernel says of a process that is gone how it ended.
+func tellsEnds(t *testing.T) bool {
+	t.Helper()
+	c := exec.Command("/bin/sh", "-c", "read x")
+	stdin, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.PidfdOpen(c.Process.Pid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	stdin.Close()
+	c.Wait()
+	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
+	return unix.IoctlPidfdInfo(fd, &info) == nil && info.Mask&unix.PIDFD_INFO_EXIT != 0
+}
+
+// TestFullDisk shows that a run whose tree lies on a full file system has no result. That of /proc has no room at all.
+func TestFullDisk(t *testing.T) {
+	for host, full := range map[string]bool{"/proc": true, t.TempDir(): false} {
+		for _, writable := range []bool{true, false} {
+			r := &run{cmd: Cmd{Mounts: []Mount{{Host: host, Guest: "/srv/w", Writable: writable}}}}
+			r.lookAtDisks()
+			err := r.spoilt(&processTree{}, Result{})
+			if want := full && writable; (err != nil) != want || want && !strings.Contains(err.Error(), "/srv/w") {
+				t.Errorf("%s, writable %v: %v", host, writable, err)
+			}
+		}
+	}
 }

@@ -161,6 +161,8 @@ func (t *processTree) reap() {
 
 func (t *processTree) broken([]byte) error { return nil }
 
+func (t *processTree) killed() bool { return false } // the command can have done it itself
+
 func (t *processTree) close() {
 	t.owner.mu.Lock()
 	delete(t.owner.live, t)

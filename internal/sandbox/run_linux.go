@@ -41,6 +41,9 @@ type tree interface {
 	gone() error
 	// broken reports why the command never started, when that is so; asked after gone.
 	broken(stderr []byte) error
+	// killed reports whether somebody outside ended the first process of the command's, when that can be told; asked after
+	// gone.
+	killed() bool
 	// close frees what the tree held.
 	close()
 }
@@ -61,6 +64,7 @@ type run struct {
 	over    chan struct{} // an output ran over its budget
 	peak    int64         // highest sample of memory
 	cpu     time.Duration // highest sample of processor time
+	full    string        // a writable tree whose file system was found full; "" for none
 }
 
 // newRun makes the pipes for the command's outputs, in the order of its descriptors from 1.
@@ -156,6 +160,7 @@ func (r *run) supervise(ctx context.Context, c *exec.Cmd, t tree) (Result, error
 	setup, cancel := context.WithTimeout(ctx, setupTime)
 	readyErr := t.ready(setup)
 	cancel()
+	r.lookAtDisks()
 	began := time.Now()
 	var ended Limit
 	var waitErr error
@@ -166,6 +171,7 @@ func (r *run) supervise(ctx context.Context, c *exec.Cmd, t tree) (Result, error
 		waitErr = within(done)
 	}
 	wall := time.Since(began)
+	r.lookAtDisks()
 	goneErr := t.gone()
 	res := Result{Wall: wall, Ended: ended, PeakMemory: r.peak, MemoryBy: r.group.kind()}
 	r.collect(&res)
@@ -190,7 +196,43 @@ func (r *run) supervise(ctx context.Context, c *exec.Cmd, t tree) (Result, error
 		return res, &setupError{readyErr}
 	}
 	r.account(&res, c.ProcessState)
-	return res, nil
+	return res, r.spoilt(t, res)
+}
+
+// spoilt says what of the machine's, and not the command's doing, makes a result worth nothing.
+func (r *run) spoilt(t tree, res Result) error {
+	switch {
+	case res.Ended == LimitCancelled:
+		return nil
+	case r.full != "":
+		return fmt.Errorf("the file system of %s was full", r.full)
+	case res.Ended == LimitMemory && r.group.starved():
+		return errors.New("the machine ran out of memory")
+	case res.Ended == LimitNone && t.killed():
+		return errors.New("the sandbox was killed from outside")
+	}
+	return nil
+}
+
+// Less than this, in bytes and in files, and a file system counts as full: a run that met the end of it would come out as if
+// the command were at fault.
+const (
+	fullBytes = 16 << 20
+	fullFiles = 64
+)
+
+// lookAtDisks notes when a file system that the command writes to is full. What the command fills within its own limits is
+// a file system of the sandbox's, in memory.
+func (r *run) lookAtDisks() {
+	for _, m := range r.cmd.Mounts {
+		var s unix.Statfs_t
+		if r.full != "" || !m.Writable || unix.Statfs(m.Host, &s) != nil {
+			continue
+		}
+		if s.Bavail*uint64(s.Bsize) < fullBytes || s.Files > 0 && s.Ffree < fullFiles {
+			r.full = m.Guest
+		}
+	}
 }
 
 // collect takes in the outputs.
@@ -246,6 +288,7 @@ func (r *run) watch(ctx context.Context, done <-chan error, t tree) (Limit, erro
 		case <-r.over:
 			why = LimitOutput
 		case <-tick.C:
+			r.lookAtDisks()
 			why = r.exceeded(t.sample())
 			tick.Reset(everySample)
 		}
