@@ -80,6 +80,7 @@ const (
 //	text-seed      the text of the seed's sources with the behaviour of the agent's
 //	poison         the text of the agent's sources; every function of theirs raises
 //	graft          the agent's sources with the seed's bodies for functions of the same name
+//	lent:WORLD     the sources of a reference or twin, with the names that only the agent's have beside its own
 type World string
 
 const (
@@ -98,6 +99,9 @@ func WorldReference(name string) World { return World("reference:" + name) }
 
 // WorldTwin is the world of the twin with that name.
 func WorldTwin(name string) World { return World("twin:" + name) }
+
+// WorldLent is the world w, a reference or a twin, to which the agent's new names were lent.
+func WorldLent(w World) World { return "lent:" + w }
 
 // A Run is one command in a sandbox and what was seen of it.
 type Run struct {
@@ -144,6 +148,8 @@ type TestResult struct {
 	Message string      `json:"message,omitempty"` // bounded
 	InBody  bool        `json:"in_body,omitempty"` // the failure passed through the test's own body
 	Missing string      `json:"missing,omitempty"` // the symbol or module that the failure says is not there
+
+	InSources bool `json:"in_sources,omitempty"` // the failure was raised by the sources, not by the test or what helps it
 }
 
 // A CaseResult is the probe's answer to one case.
@@ -158,6 +164,7 @@ type Graft struct {
 	Symbols []string `json:"symbols"` // what was replaced
 	Why     string   `json:"why"`     // why it was needed
 	Defect  string   `json:"defect,omitempty"`
+	Unlent  string   `json:"unlent,omitempty"` // why the references were not lent what the tests need; "" when they were, or when nothing hung on it
 }
 
 // Failing lists the cases of t that run does not answer rightly, in the task's order: those with a wrong value and,

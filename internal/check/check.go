@@ -51,6 +51,14 @@ type Runner interface {
 	Graft(ctx context.Context, sb sandbox.Sandbox, tree, seed tare.Tree, sources []string) (out tare.Tree, grafted []string, err error)
 }
 
+// A Lender is a Runner that can lend a tree the names that another one has more, so that tests which need them run in it.
+// Languages in which a test sees code only as text, and cannot replace a function, do without.
+type Lender interface {
+	// Lend is tree with what fix has below sources and neither tree nor seed have: modules, definitions, members,
+	// parameters. What tree had stays, and uses none of it. lent names what was added.
+	Lend(ctx context.Context, sb sandbox.Sandbox, tree, fix, seed tare.Tree, sources []string) (out tare.Tree, lent []string, err error)
+}
+
 // A TestRequest says what to run, and in which tree.
 type TestRequest struct {
 	Tree     tare.Tree

@@ -23,8 +23,11 @@ type event struct {
 	Message string `json:"message"`
 	Missing string `json:"missing"`
 	InBody  bool   `json:"in_body"`
-	Digest  string `json:"digest"`
-	Data    []byte `json:"data"`
+
+	InSources bool `json:"in_sources"`
+
+	Digest string `json:"digest"`
+	Data   []byte `json:"data"`
 
 	Value *tare.Value `json:"value"`
 

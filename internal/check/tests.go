@@ -170,7 +170,7 @@ func (it *item) result(strict bool) (tare.TestResult, bool) {
 		}
 		t = tare.TestResult{
 			ID: it.id, Outcome: outcome, Phase: e.When,
-			Class: e.Class, Message: e.Message, InBody: e.InBody && e.When == "call", Missing: e.Missing,
+			Class: e.Class, Message: e.Message, InBody: e.InBody && e.When == "call", InSources: e.InSources, Missing: e.Missing,
 		}
 		if outcome != tare.TestSkipped {
 			break // a failure after a skip still counts
@@ -194,7 +194,7 @@ func outcomeOf(items []*item, role string) tare.TestOutcome {
 // collected is the result for a file or class that yielded no tests.
 func collected(e event) tare.TestResult {
 	t := tare.TestResult{
-		ID: e.ID, Outcome: tare.TestError, Phase: "collect", Class: e.Class, Message: e.Message, Missing: e.Missing,
+		ID: e.ID, Outcome: tare.TestError, Phase: "collect", Class: e.Class, Message: e.Message, InSources: e.InSources, Missing: e.Missing,
 	}
 	if e.Outcome == "skipped" {
 		t.Outcome = tare.TestSkipped

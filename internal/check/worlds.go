@@ -35,7 +35,7 @@ func (n *NotTransformable) Error() string {
 // imported. Files below the sources that are no modules, data above all, are the behaviour's, since code reads them;
 // everything outside the sources is the text's. Source that does not compile raises SyntaxError, as it would.
 func (Pytest) Cross(ctx context.Context, sb sandbox.Sandbox, text, behaviour tare.Tree, sources []string) (tare.Tree, error) {
-	made, _, err := transform(ctx, sb, "cross", text, behaviour, sources)
+	made, _, err := transform(ctx, sb, "cross", sources, text, behaviour)
 	if err != nil {
 		return nil, err
 	}
@@ -52,16 +52,11 @@ func (Pytest) Cross(ctx context.Context, sb sandbox.Sandbox, text, behaviour tar
 // Rewrite drops comments and layout, moves lines and renames local variables where no code can tell. Docstrings stay.
 // A file that cannot be parsed stays as it is; nobody can import it.
 func (Pytest) Rewrite(ctx context.Context, sb sandbox.Sandbox, t tare.Tree, sources []string) (tare.Tree, error) {
-	made, _, err := transform(ctx, sb, "rewrite", t, nil, sources)
+	made, _, err := transform(ctx, sb, "rewrite", sources, t)
 	if err != nil {
 		return nil, err
 	}
-	for i, f := range made {
-		if old, ok := t.Lookup(f.Path); ok {
-			made[i].Mode = old.Mode
-		}
-	}
-	return t.Overlay(made), nil
+	return t.Overlay(withModes(made, t)), nil
 }
 
 // Poison lets a function raise when the seed has one of its qualified name, in whatever file. The exception derives from
@@ -69,7 +64,7 @@ func (Pytest) Rewrite(ctx context.Context, sb sandbox.Sandbox, t tare.Tree, sour
 // raises while modules of the sources are being imported. Special methods such as __init__ raise only when the tree
 // changed them: tests must be able to make objects. NotTransformable says that no function raises.
 func (Pytest) Poison(ctx context.Context, sb sandbox.Sandbox, t, seed tare.Tree, sources []string) (tare.Tree, error) {
-	made, symbols, err := transform(ctx, sb, "poison", t, seed, sources)
+	made, symbols, err := transform(ctx, sb, "poison", sources, t, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -83,20 +78,35 @@ func (Pytest) Poison(ctx context.Context, sb sandbox.Sandbox, t, seed tare.Tree,
 // has moved is found when only one file defines it. A function that has more parameters than the seed's keeps them.
 // Grafted names are FILE:NAME. NotTransformable names a file of the seed's that cannot be parsed in tree.
 func (Pytest) Graft(ctx context.Context, sb sandbox.Sandbox, t, seed tare.Tree, sources []string) (tare.Tree, []string, error) {
-	made, symbols, err := transform(ctx, sb, "graft", t, seed, sources)
+	made, symbols, err := transform(ctx, sb, "graft", sources, t, seed)
 	if err != nil {
 		return nil, nil, err
 	}
+	return t.Overlay(withModes(made, t)), symbols, nil
+}
+
+// Lend adds modules, module-level names, members of classes and parameters that fix has and neither seed nor t. What is lent
+// to t comes from below sources; nothing of t's own calls it.
+func (Pytest) Lend(ctx context.Context, sb sandbox.Sandbox, t, fix, seed tare.Tree, sources []string) (tare.Tree, []string, error) {
+	made, symbols, err := transform(ctx, sb, "lend", sources, t, fix, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.Overlay(withModes(made, t)), symbols, nil
+}
+
+// withModes is made with the modes that its files have in t.
+func withModes(made, t tare.Tree) tare.Tree {
 	for i, f := range made {
 		if old, ok := t.Lookup(f.Path); ok {
 			made[i].Mode = old.Mode
 		}
 	}
-	return t.Overlay(made), symbols, nil
+	return made
 }
 
-// transform has the files of a world made, and names what was changed in them.
-func transform(ctx context.Context, sb sandbox.Sandbox, op string, text, other tare.Tree, sources []string) (tare.Tree, []string, error) {
+// transform has the files of a world made of up to three trees, and names what was changed in them.
+func transform(ctx context.Context, sb sandbox.Sandbox, op string, sources []string, trees ...tare.Tree) (tare.Tree, []string, error) {
 	read := func(t tare.Tree) (map[string][]byte, error) {
 		files := map[string][]byte{}
 		for _, f := range t {
@@ -110,18 +120,18 @@ func transform(ctx context.Context, sb sandbox.Sandbox, op string, text, other t
 		}
 		return files, nil
 	}
-	a, err := read(text)
-	if err != nil {
-		return nil, nil, err
+	request := map[string]any{"op": op, "roots": roots(sources)}
+	for i, name := range []string{"text", "other", "seed"} {
+		files := map[string][]byte{}
+		if i < len(trees) {
+			var err error
+			if files, err = read(trees[i]); err != nil {
+				return nil, nil, err
+			}
+		}
+		request[name] = files
 	}
-	b, err := read(other)
-	if err != nil {
-		return nil, nil, err
-	}
-	c := command{
-		script: "tare_tree.py", wall: 60 * time.Second, maxReport: 64 << 20,
-		request: map[string]any{"op": op, "text": a, "other": b, "roots": roots(sources)},
-	}
+	c := command{script: "tare_tree.py", wall: 60 * time.Second, maxReport: 64 << 20, request: request}
 	ans, err := c.run(ctx, sb)
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a %s world: %w", op, err)

@@ -539,3 +539,56 @@ def test_rate(): assert a.RATE == 3 and a.BASE == 3 and a.__doc__ == "Doc."
 		t.Errorf("onto what cannot be parsed: %v", err)
 	}
 }
+
+// TestLend shows what a tree is lent, what stays its own, and what cannot be lent. The test that counts calls of the helper
+// passes on the fix and not where it is lent; the one that asks for the behaviour, by the helper too, passes on both.
+func TestLend(t *testing.T) {
+	seed := files(t, "src/a.py", "import math\nOLD = 1\ndef f(x): return math.floor(x)\nclass K:\n    def get(self): return 1\n", "src/m.py", "")
+	other := files(t, "src/a.py", "def f(x): return -(-x // 1)\nclass K:\n    def get(self): return 2\n    def own(self): return 3\n", "src/m.py", "")
+	fix := files(t, "src/a.py", `
+import math
+from os.path import join
+from b import up
+OLD = 1
+STEP = 1
+def ceil(x): return up(x) * STEP
+def f(x, *, strict=False, far=None): return ceil(x)
+class K:
+    def get(self): return 2
+    def own(self): return 4
+    def twice(self): return join(str(self.get()), "x")
+`, "src/b.py", "from math import ceil as up\n", "src/m/__init__.py", "", "src/m/n.py", "", "tests/test_a.py", `
+from unittest import mock
+import a, b
+def test_result(): assert a.f(1.5, strict=True) == a.ceil(1.5) == b.up(1.5) == 2
+def test_member(): assert a.K().twice() == "2/x" and a.K().own() in (3, 4)
+def test_calls():
+    with mock.patch.object(a, "ceil") as ceil: a.f(1.5)
+    assert ceil.called
+`)
+	if got := passing(t, fix); !slices.Equal(got, []string{"result", "member", "calls"}) {
+		t.Fatalf("with the fix: %v", got)
+	}
+	tests, _ := fix.Lookup("tests/test_a.py")
+	out, lent, err := Pytest{}.Lend(t.Context(), box, other.Overlay(tare.Tree{tests}), fix, seed, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"src/a.py:STEP", "src/a.py:ceil", "src/a.py:join", "src/a.py:up", "src/a.py:K.twice", "src/a.py:f", "src/b.py"}; !slices.Equal(lent, want) {
+		t.Errorf("lent %v, want %v", lent, want)
+	}
+	f, _ := out.Lookup("src/a.py")
+	if got := passing(t, out); !slices.Equal(got, []string{"result", "member"}) {
+		t.Errorf("where it is lent: %v\n%s", got, f.Data)
+	}
+	if _, ok := out.Lookup("src/m/n.py"); ok {
+		t.Error("a package was lent that would be found before a module of the tree's")
+	}
+	if same, lent, err := (Pytest{}).Lend(t.Context(), box, other, seed, seed, src); err != nil || len(lent) > 0 || same.Digest() != other.Digest() {
+		t.Errorf("nothing to lend: %v %v", lent, err)
+	}
+	r := run(t, TestRequest{Tree: out.Overlay(files(t, "tests/test_a.py", "import a\ndef test_in(): a.f('x')\ndef test_out(): assert a.f(1) == 5\n")), Sources: src})
+	if in, here := result(t, r, "tests/test_a.py::test_in"), result(t, r, "tests/test_a.py::test_out"); !in.InSources || here.InSources {
+		t.Errorf("raised by the sources: %+v; by the test: %+v", in, here)
+	}
+}

@@ -22,6 +22,8 @@ const (
 	wave2   = " again reference:a reference:b"
 	wave3   = " twin:ta twin:tb"
 	wave4   = " text-fix text-seed rewrite poison"
+	wave5   = " lent:reference:a lent:reference:b"
+	wave6   = " lent:twin:ta lent:twin:tb"
 )
 
 func judge(ev tare.Evidence) tare.Verdict {
@@ -55,15 +57,19 @@ func TestGather(t *testing.T) {
 		{"a test of the text", solved("tests/t_new", "x text"), false, outside + wave1 + wave2, "", tare.Fail, "regression_test", "fails (Wrong) on reference a"},
 		{"a test of the seed's text", solved("tests/t_new", "x seedling"), false, outside + wave1 + wave2 + wave3, "", tare.Fail, "regression_test", "passes on twin ta"},
 		{"a helper's test beside one of the text", solved("src/s", "text fix\nacts right\nhas helper\nlast", "tests/t_new", "x helper\ny pedant"), false,
-			outside + wave1 + wave2 + wave3 + wave4 + " graft/seed graft/graft graft again" + wave4, "", tare.Pass, "", "t_new::x"},
+			outside + wave1 + wave2 + wave3 + wave4 + " graft/seed graft/graft graft again" + wave4 + wave5 + wave6, "", tare.Pass, "", "t_new::x"},
 		{"a broken test", solved("tests/t_new", "broken"), false, outside, "", tare.Fail, "regression_test", "not readable as tests: tests/t_new"},
 		{"one good test of three", solved("tests/t_new", "x vacuous\ny genuine\nz text"), false, outside + wave1 + wave2 + wave3 + wave4, "", tare.Pass, "", "t_new::y"},
 		{"a test that hangs on the bug takes no other along", solved("tests/t_new", "a wedge\nx genuine"), false, outside + wave1 + " seed seed" + wave2 + wave3 + wave4, "", tare.Pass, "", "t_new::x"},
 		{"a test that hangs on the bug", solved("tests/t_new", "a wedge"), false, outside + wave1, "", tare.Fail, "regression_test", "hung until its time was up"},
 		{"a helper's test", solved("src/s", "text fix\nacts right\nhas helper\nlast", "tests/t_new", "x helper"), false,
-			outside + wave1 + wave2 + " graft/seed graft/graft graft again" + wave4, "", tare.Pass, "", "fails where the bug is put back"},
+			outside + wave1 + wave2 + " graft/seed graft/graft graft again" + wave4 + wave5 + wave6, "", tare.Pass, "", "fails where the bug is put back"},
+		{"a test of the helper's use", solved("src/s", "text fix\nacts right\nhas helper\nlast", "tests/t_new", "x spy"), false,
+			outside + wave1 + wave2 + " graft/seed graft/graft graft again" + wave4 + wave5, "", tare.Fail, "regression_test", "it asks for this fix, not for the behaviour"},
+		{"a helper's test that knows the seed", solved("src/s", "text fix\nacts right\nhas helper\nlast", "tests/t_new", "x blind"), false,
+			outside + wave1 + wave2 + " graft/seed graft/graft graft again" + wave4 + wave5 + wave6, "", tare.Fail, "regression_test", "and helper lent to it, so it does not follow the bug"},
 		{"a helper's test by hunks", solved("src/s", "text fix\nacts right\nhas none\nlast\nhas helper", "tests/t_new", "x helper"), true,
-			outside + wave1 + wave2 + " graft/seed graft/graft graft again" + wave4, "", tare.Pass, "", "fails where the bug is put back"},
+			outside + wave1 + wave2 + " graft/seed graft/graft graft again" + wave4 + wave5 + wave6, "", tare.Pass, "", "fails where the bug is put back"},
 		{"a helper's test, and no way back", solved("src/s", "text fix\nhas helper; acts right", "tests/t_new", "x helper"), true,
 			outside + wave1 + wave2 + " graft/seed", "", tare.Unverified, "regression_test", "the bug could not be put back beneath it"},
 		{"a hook that does nothing", solved("hook", "", "tests/t_new", "x genuine"), false, steered + wave1 + wave2 + wave3 + wave4, "", tare.Pass, "", "t_new::x"},
@@ -238,6 +244,8 @@ func TestUnmadeWorlds(t *testing.T) {
 		{"rewrite", solved("tests/t_new", "x genuine"), tare.Unverified},
 		{"cross:text seed/acts right", solved("tests/t_new", "x genuine\ny genuine"), tare.Unverified},
 		{"graft", helper, tare.Pass}, // hunks are left
+		{"lend:text a", helper, tare.Unverified},
+		{"lend:text tb", helper, tare.Unverified},
 	} {
 		ev, err := gather(&fake{not: map[string]string{tt.call: "it is too odd"}}, tt.final, 2)
 		if err != nil || len(ev.Problems) > 0 {

@@ -21,6 +21,8 @@ import (
 //	vacuous  passes everywhere
 //	text     passes where the source's text is "fix"
 //	helper   is genuine where the source has a helper, else fails for want of it
+//	spy      is a helper's test that fails on references too
+//	blind    is a helper's test that passes on twins too
 //	wedge    is genuine, and hangs the process where the source acts wrong
 //	seedling fails properly on the seed's text
 //	pedant   is genuine, and fails on rewritten text too
@@ -123,9 +125,12 @@ func say(id, kind, src string) tare.TestResult {
 	ok := map[string]bool{
 		"genuine": strings.Contains(src, "acts right"), "wedge": strings.Contains(src, "acts right"), "vacuous": true,
 		"text": strings.Contains(src, "text fix"), "helper": strings.Contains(src, "acts right"),
+		"spy":   strings.Contains(src, "acts right") && !strings.Contains(src, "text a") && !strings.Contains(src, "text b"),
+		"blind": strings.Contains(src, "acts right") || strings.Contains(src, "text t"),
+
 		"seedling": !strings.Contains(src, "text seed"), "pedant": strings.Contains(src, "acts right") && !strings.Contains(src, "rewritten"),
 	}[kind]
-	if kind == "helper" && !strings.Contains(src, "has helper") {
+	if slices.Contains([]string{"helper", "spy", "blind"}, kind) && !strings.Contains(src, "has helper") {
 		fails.Missing, ok = "helper", false
 	}
 	if ok {
@@ -232,6 +237,16 @@ func (f *fake) Graft(_ context.Context, _ sandbox.Sandbox, tree, seed tare.Tree,
 		return tree, nil, err
 	}
 	return change(change(tree, line(seed, "acts")), "text grafted"), []string{"src/s:s"}, err
+}
+
+// Lend gives a tree the helper that fix has.
+func (f *fake) Lend(_ context.Context, _ sandbox.Sandbox, tree, fix, _ tare.Tree, _ []string) (tare.Tree, []string, error) {
+	end, err := f.begin("lend:"+line(tree, "text"), nil)
+	defer end()
+	if !strings.Contains(source(fix), "has helper") {
+		return tree, nil, err
+	}
+	return change(tree, "has helper"), []string{"src/s:helper"}, err
 }
 
 // box is a sandbox in which nothing is run.

@@ -23,7 +23,46 @@ func (g *gatherer) grafted(ctx context.Context, cs []candidate, base, fix tare.T
 	if !ok || g.ev.Graft.Defect != "" {
 		return
 	}
-	g.try(ctx, nodesOf(cs), append([]world{g.again(fix)}, g.crossed(fix, bug)...))
+	if !g.try(ctx, nodesOf(cs), append([]world{g.again(fix)}, g.crossed(fix, bug)...)) {
+		return
+	}
+	g.lent(ctx, g.following(g.still(cs, tare.WorldGraft, failed)), base, fix)
+}
+
+// lent tries candidates that would earn credit by the graft on the references, and then on the twins, with what they need
+// lent to these: a test of behaviour answers there as any other does, and one that asks whether the helper is used does not.
+func (g *gatherer) lent(ctx context.Context, cs []candidate, base, fix tare.Tree) {
+	lender, ok := g.Runner.(check.Lender)
+	if !ok {
+		g.ev.Graft.Unlent = "the runner lends nothing"
+		return
+	}
+	to := func(w tare.World, tree tare.Tree) world {
+		return world{name: tare.WorldLent(w), make: func(ctx context.Context) (tare.Tree, error) {
+			out, lent, err := lender.Lend(ctx, g.Sandbox, base.Overlay(tree), fix, g.Task.Seed, g.Task.Sources)
+			if err == nil && len(lent) == 0 {
+				err = &check.NotTransformable{Reason: "nothing that only the fix has can be lent"}
+			}
+			return out, err
+		}}
+	}
+	var worlds []world
+	for _, ref := range g.Task.References {
+		worlds = append(worlds, to(tare.WorldReference(ref.Name), ref.Fix))
+	}
+	if len(cs) == 0 || !g.try(ctx, nodesOf(cs), worlds) {
+		return
+	}
+	for _, w := range worlds {
+		cs = g.still(cs, w.name, passed)
+	}
+	worlds = nil
+	for _, twin := range g.Task.Twins {
+		worlds = append(worlds, to(tare.WorldTwin(twin.Name), twin.Tree))
+	}
+	if len(cs) > 0 {
+		g.try(ctx, nodesOf(cs), worlds)
+	}
 }
 
 func (g *gatherer) graftStep(w tare.World, tree tare.Tree) step {

@@ -81,7 +81,11 @@ func explainFiles(b *strings.Builder, ev tare.Evidence, gate string) {
 func explainRun(b *strings.Builder, task *tare.Task, r tare.Run) {
 	world := worlds[r.World]
 	if world == "" {
-		world = "the sources of " + strings.Replace(show(string(r.World), 80), ":", " ", 1)
+		of, lent := strings.CutPrefix(string(r.World), "lent:")
+		world = "the sources of " + strings.Replace(show(of, 80), ":", " ", 1)
+		if lent {
+			world += ", with what only the agent's have lent to them"
+		}
 	}
 	fmt.Fprintf(b, "\n%s  %s, world %s: %s\n", show(r.ID, 20), show(string(r.Role), 40), show(string(r.World), 80), world)
 	fmt.Fprintf(b, "  tree     %s\n", show(string(r.Tree), 80))

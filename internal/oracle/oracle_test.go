@@ -264,6 +264,11 @@ func rows() []row {
 		with(helped, t("regression_test/graft", "tests the helper alone", "passes where the bug is put back into the agent's own tree, so it does not catch the bug", on(tare.WorldGraft, passes))),
 		with(helped, unsure(t("regression_test/graft", "the helper is lost in the grafted tree", "does not have it either", on(tare.WorldGraft, tare.TestResult{Outcome: tare.TestFailed, Phase: "call", InBody: true, Missing: "unique"})))),
 		with(helped, t("regression_test/text-fix", "recognises the grafted fix", followsText, on(tare.WorldTextFix, passes))),
+		with(helped, t("regression_test/lent-reference", "asks whether the helper is called", "on reference b, which is a correct fix, with unique lent to it: it asks for this fix, not for the behaviour", on(tare.WorldLent(tare.WorldReference("b")), wrongResult()))),
+		with(helped, unsure(t("regression_test/lent-reference", "the helper does not work there", "unique, which breaks on reference b when it is lent to it", on(tare.WorldLent(tare.WorldReference("b")), tare.TestResult{Outcome: tare.TestFailed, Phase: "call", InBody: true, InSources: true, Class: "AttributeError"})))),
+		with(helped, unsure(t("regression_test/lent-reference", "the helper cannot be lent", "unique, which cannot be lent to reference a", on(tare.WorldLent(tare.WorldReference("a")), tare.TestResult{Outcome: tare.TestFailed, Phase: "call", InBody: true, Missing: "unique"})))),
+		with(helped, unsure(t("regression_test/lent-reference", "nothing was lent", "was not tried on reference a, which is a correct fix, with unique lent to it", drop(func(r tare.Run) bool { return r.World == tare.WorldLent(tare.WorldReference("a")) })))),
+		with(helped, t("regression_test/lent-twin", "needs the helper and knows the seed", "passes on twin ta, reference a with the bug in one token and unique lent to it, so it does not follow the bug", on(tare.WorldLent(tare.WorldTwin("ta")), passes))),
 		with(helped, t("regression_test/reference", "fails on a reference for its own reason", "on reference b, which is a correct fix", on(tare.WorldReference("b"), wrongResult()))),
 
 		{rule: "verdict/unfinished", name: "stopped before the fix", gate: beh, want: unv, cause: tare.CauseAgent, reason: "but the agent was stopped before it was done (turn_limit)", spoil: func(r *tare.Record, _ *tare.Task) {

@@ -113,6 +113,14 @@ func helped() tare.Record {
 	seed.Cases, now.Cases = []tare.CaseResult{{ID: "once", Value: twice()}}, []tare.CaseResult{{ID: "once", Value: twice()}}
 	test.ID, test.World, test.Tests = "g3", tare.WorldGraft, []tare.TestResult{wrongResult()}
 	r.Evidence.Runs = append(runs, seed, now, test)
+	for _, w := range []tare.World{tare.WorldReference("a"), tare.WorldReference("b"), tare.WorldTwin("ta"), tare.WorldTwin("tb")} {
+		lent := test
+		lent.ID, lent.World = "l"+string(w), tare.WorldLent(w)
+		if strings.HasPrefix(string(w), "reference:") {
+			lent.Tests = []tare.TestResult{{ID: own, Outcome: tare.TestPassed}}
+		}
+		r.Evidence.Runs = append(r.Evidence.Runs, lent)
+	}
 	r.Evidence.Graft = &tare.Graft{Method: "symbols", Symbols: []string{"src/s.py::search"}, Why: "needs unique"}
 	return r
 }

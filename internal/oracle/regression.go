@@ -64,7 +64,7 @@ func (j *judge) askAll(s subject) (*finding, int) {
 
 func (j *judge) earned(s subject) string {
 	if s.graft {
-		return fmt.Sprintf("%s passes on the fix, fails where the bug is put back beneath it (it needs %s, which only this fix has), and follows the behaviour, not the text", s.name(), show(s.needs, 60))
+		return fmt.Sprintf("%s passes on the fix, fails where the bug is put back beneath it (it needs %s, which only this fix has)%s, and follows the behaviour, not the text", s.name(), show(s.needs, 60), j.lentTo())
 	}
 	return fmt.Sprintf("%s passes on the fix and on %s, fails on the unfixed seed and on twins of them, and follows the behaviour, not the text", s.name(), count(len(j.task.References), "reference", "references"))
 }
@@ -320,6 +320,11 @@ func onTwins(j *judge, s subject) *finding {
 	if s.graft {
 		return nil
 	}
+	return j.twins(s, "", tare.WorldTwin)
+}
+
+// twins finds a reference of which s catches no twin. also says what is different about the twins in the worlds of world.
+func (j *judge) twins(s subject, also string, world func(string) tare.World) *finding {
 	for _, ref := range j.task.References {
 		var last *finding
 		var names []string
@@ -330,7 +335,7 @@ func onTwins(j *judge, s subject) *finding {
 			}
 			name := show(twin.Name, 40)
 			names = append(names, name)
-			f := j.fails(tare.WorldTwin(twin.Name), s, fmt.Sprintf("on twin %s, reference %s with the bug in one token", name, show(ref.Name, 40)), "it does not follow the bug")
+			f := j.fails(world(twin.Name), s, fmt.Sprintf("on twin %s, reference %s with the bug in one token%s", name, show(ref.Name, 40), also), "it does not follow the bug")
 			if f == nil {
 				caught = true
 				break
@@ -399,6 +404,53 @@ func onGraft(j *judge, s subject) *finding {
 		return ours(tare.CauseGrader, "%s needs %s, and the tree into which the bug was put back does not have it either", s.name(), show(s.needs, 60))
 	}
 	return j.fails(tare.WorldGraft, s, "where the bug is put back into the agent's own tree", "it does not catch the bug")
+}
+
+// lends reports whether what s needs was to be lent to references and twins.
+func (j *judge) lends(s subject) bool {
+	return s.graft && (j.rec.Evidence.Graft == nil || j.rec.Evidence.Graft.Unlent == "")
+}
+
+func (j *judge) lentTo() string {
+	if g := j.rec.Evidence.Graft; g != nil && g.Unlent != "" {
+		return ""
+	}
+	return ", passes on the references and fails on twins to which that is lent"
+}
+
+// onLentReferences wants a pass on every reference that has what s needs beside its own. Where what was lent does not work
+// there, nothing is known.
+func onLentReferences(j *judge, s subject) *finding {
+	if !j.lends(s) {
+		return nil
+	}
+	for _, ref := range j.task.References {
+		w, name := tare.WorldLent(tare.WorldReference(ref.Name)), show(ref.Name, 40)
+		if j.lacks(w, s) {
+			return ours(tare.CauseGrader, "%s needs %s, which cannot be lent to reference %s", s.name(), show(s.needs, 60), name)
+		}
+		f := j.passes(w, s, fmt.Sprintf("on reference %s, which is a correct fix, with %s lent to it", name, show(s.needs, 60)))
+		if f == nil {
+			continue
+		}
+		if slices.ContainsFunc(j.look(w, s).results, func(t tare.TestResult) bool { return t.InSources }) {
+			return ours(tare.CauseGrader, "%s needs %s, which breaks on reference %s when it is lent to it", s.name(), show(s.needs, 60), name)
+		}
+		if f.outcome == tare.Fail {
+			f.reason += ": it asks for this fix, not for the behaviour"
+		}
+		return f
+	}
+	return nil
+}
+
+func onLentTwins(j *judge, s subject) *finding {
+	if !j.lends(s) {
+		return nil
+	}
+	return j.twins(s, fmt.Sprintf(" and %s lent to it", show(s.needs, 60)), func(name string) tare.World {
+		return tare.WorldLent(tare.WorldTwin(name))
+	})
 }
 
 const followsText = "its answer follows the source text, not the behaviour"

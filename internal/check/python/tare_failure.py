@@ -107,6 +107,12 @@ def _reached_from_test(error, root, sources):
     return False
 
 
+def in_sources(error, root, sources):
+    """Whether error was raised in the tree's sources, or in what they called: not by a test or its helpers."""
+    own = any(file.startswith(root + os.sep) for _, file in frames(error, root))
+    return own and not _reached_from_test(error, root, sources)
+
+
 def _is_test(file):
     base = os.path.basename(file)
     return base.startswith("test_") or base.endswith("_test.py") or base == "conftest.py"

@@ -160,6 +160,7 @@ class Reporter:
             "message": tare_failure.message(error),
             "missing": tare_failure.missing(error, self.root, self.sources),
             "in_body": item is not None and in_body(error, item),
+            "in_sources": tare_failure.in_sources(error, self.root, self.sources),
         }
 
 

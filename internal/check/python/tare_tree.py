@@ -1,7 +1,7 @@
 """Make trees in which text and behaviour come apart, from the text of their files; nothing of a tree is imported.
 
     tare_tree.py DESCRIPTOR
-    request on stdin: {"nonce", "op", "roots", "text": {path: base64}, "other": {path: base64}}
+    request on stdin: {"nonce", "op", "roots", "text": {path: base64}, "other": {path: base64}, "seed": {path: base64}}
 
 Sends "file" events with the files to put over the text's tree, "symbol" events with what was replaced, and "refused"
 for a file that cannot be taken apart. Python runs an unchecked hash-based .pyc whatever the source beside it says: that
@@ -17,6 +17,7 @@ import sys
 
 import tare_channel
 import tare_graft
+import tare_lend
 import tare_rewrite
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
@@ -231,6 +232,8 @@ def main():
         tare_rewrite.rewrite(text, out, functions, insert_call)
     elif op == "graft":
         tare_graft.graft(text, other, out, symbols, refused)
+    elif op == "lend":
+        tare_lend.lend(text, other, decoded(request["seed"]), out, symbols)
     for path, data in out.items():
         send("file", id=path, data=base64.b64encode(data).decode("ascii"))
     for name in symbols:
