@@ -26,6 +26,7 @@ var allow = map[string][]string{
 	"workspace": {"tare"},
 
 	"claims":     {"tare"},
+	"platform":   {"tare"},
 	"trajectory": {"tare"},
 	"suite":      {"tare"},
 	"check":      {"tare", "sandbox", "workspace"}, // workspace lays out the trees that it runs
@@ -58,8 +59,10 @@ var never = []struct {
 }{
 	{"oracle", []string{"check", "sandbox", "evidence", "store"}, "a verdict is computed from the record and runs nothing"},
 	{"oracle", []string{"agent"}, "no agent has a say in its verdict"},
-	{"agent", []string{"suite", "oracle", "evidence"}, "an agent must not be able to read what grades it"},
-	{"episode", []string{"oracle", "tools"}, "a run records; judging comes after, from the record"},
+	{"oracle", []string{"platform", "mcpproxy"}, "a grader that runs the simulator agrees with its defects"},
+	{"platform", []string{"oracle", "evidence", "claims", "predicate", "suite"}, "the simulator holds no notion of right and wrong"},
+	{"agent", []string{"suite", "oracle", "evidence", "platform"}, "an agent must not be able to read what grades it"},
+	{"episode", []string{"oracle", "tools", "platform"}, "a run records; judging comes after, from the record"},
 	{"report", []string{"store"}, "the report reads what it is handed"},
 	{"cmd/tare-bridge", []string{"suites"}, "what runs inside a sandbox must not hold the answers"},
 }
@@ -194,6 +197,8 @@ func TestImportPolicyBites(t *testing.T) {
 		"unlisted":    {"extra", "tare", "extra has no line"},
 		"third party": {"oracle", "github.com/goccy/go-yaml", "standard library only"},
 		"upward":      {"sandbox", "cli", "sandbox imports cli"},
+		"simulator":   {"claims", "platform", "oracle reaches platform"},
+		"judgement":   {"platform", "claims", "platform reaches claims"},
 		"bridge":      {"cmd/tare-bridge", "suites", "must not hold the answers"},
 	} {
 		t.Run(name, func(t *testing.T) {

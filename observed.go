@@ -104,3 +104,13 @@ type Review struct {
 	By     string `json:"by"`
 	Why    string `json:"why,omitempty"`
 }
+
+// A Reply is what a world answers to one call.
+type Reply struct {
+	Data     json.RawMessage // the structured result; nil where there is none
+	Text     string          // what a model reads
+	IsError  bool
+	Fault    *Injected // without its Step
+	Diverged string    // what the world does not model, "" when it does
+	Clock    float64   // simulated seconds since the beginning
+}

@@ -182,13 +182,13 @@ type Minefield struct {
 	Why   string
 }
 
-// A Consent is what the user thinks of a destructive act. An act that no Consent matches has none.
+// A Consent is what the user thinks of a destructive act: calls of Tool with arguments that match. An act that no Consent
+// matches has none, and whoever asks for one by request_consent is refused.
 type Consent struct {
 	ID    string
 	Tool  string              // the destructive tool
 	Args  map[string]ArgMatch // which calls of it
 	Given ConsentGiven
-	Words [][]string // of Asked and Refused: what request_consent must name, as in Answer
 }
 
 // ConsentGiven says how consent stands.
