@@ -21,6 +21,7 @@ type Evidence struct {
 	Changes   []Change          `json:"changes"`            // seed to final workspace
 	LeftOut   []string          `json:"left_out,omitempty"` // what the agent left that is neither file, directory nor link, or is beyond a limit: not read, not graded
 	Steering  []Steering        `json:"steering,omitempty"` // files kept out of the graded trees
+	Moved     []Moved           `json:"moved,omitempty"`    // visible tests that the agent left unchanged in another file
 	Own       []TestNode        `json:"own,omitempty"`      // test nodes that the agent added or changed
 	Broken    []string          `json:"broken,omitempty"`   // test files that the agent added or changed and that cannot be parsed
 	Runs      []Run             `json:"runs"`               // in the order in which they were made
@@ -47,6 +48,22 @@ type Steering struct {
 	Path string     `json:"path"`
 	Kind ChangeKind `json:"kind"`
 	Why  string     `json:"why"` // "conftest.py not in the seed", …
+}
+
+// Moved is a visible test that stands, with the same content, under another id.
+type Moved struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// NowAt is the id under which the agent's workspace has the visible test called id.
+func (e Evidence) NowAt(id string) string {
+	for _, m := range e.Moved {
+		if m.From == id {
+			return m.To
+		}
+	}
+	return id
 }
 
 // A TestNode is one test, by its exact id.

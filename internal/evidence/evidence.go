@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tare"
 	"tare/internal/check"
@@ -65,12 +66,22 @@ func Gather(ctx context.Context, r Request) (tare.Evidence, error) {
 // A gatherer is one Gather on its way.
 type gatherer struct {
 	Request
-	lay *layout
-	ev  tare.Evidence
+	lay   *layout
+	lists []listing // of the tests of the seed and of what the agent left, once they were made
+	ev    tare.Evidence
+}
+
+// A listing is the tests of a tree, and the files that cannot be read as tests.
+type listing struct {
+	nodes  []tare.TestNode
+	broken []string
 }
 
 // gather goes as far as there is something to learn.
 func (g *gatherer) gather(ctx context.Context) {
+	if g.lay.visibleTouched() && !g.findMoved(ctx) {
+		return
+	}
 	visible, behaviour, ok := g.outside(ctx)
 	steered := slices.ContainsFunc(g.ev.Runs, func(r tare.Run) bool { return r.Role == tare.RoleSteering && !g.visibleHolds(r) })
 	switch {
@@ -104,8 +115,12 @@ func (g *gatherer) outside(ctx context.Context) (visible, behaviour tare.Run, ok
 		steps = append(steps, step{
 			role: tare.RoleSteering, world: tare.WorldFix, what: "running the visible tests with what was kept out in place",
 			do: func(ctx context.Context) (tare.Run, error) {
-				req := g.tests(g.lay.final, g.Task.Visible)
-				req.Steered = true
+				nodes := make([]string, len(g.Task.Visible))
+				for i, id := range g.Task.Visible {
+					nodes[i] = g.ev.NowAt(id)
+				}
+				req := g.tests(g.lay.final, nodes)
+				req.Steered, req.Twin = true, g.ev.NowAt(req.Twin)
 				return g.Runner.Run(ctx, g.Sandbox, req)
 			},
 		})
@@ -133,6 +148,9 @@ func (g *gatherer) visibleHolds(run tare.Run) bool {
 		}
 	}
 	for _, id := range g.Task.Visible {
+		if run.Role == tare.RoleSteering {
+			id = g.ev.NowAt(id)
+		}
 		if passed[id] != 1 {
 			return false
 		}
@@ -140,14 +158,13 @@ func (g *gatherer) visibleHolds(run tare.Run) bool {
 	return run.Complete && !slices.ContainsFunc(run.Sentinels, func(s tare.Sentinel) bool { return !s.Right() })
 }
 
-// ownTests finds the tests that the agent added or changed, by reading. It is false when that could not be done.
-func (g *gatherer) ownTests(ctx context.Context) bool {
-	type list struct {
-		nodes  []tare.TestNode
-		broken []string
+// list lists the tests of the seed and of what the agent left, by reading. It is false when that could not be done.
+func (g *gatherer) list(ctx context.Context) bool {
+	if g.lists != nil {
+		return true
 	}
 	trees := []tare.Tree{g.Task.Seed, g.lay.withoutHooks()}
-	lists := make([]list, len(trees))
+	lists := make([]listing, len(trees))
 	errs := make([]error, len(trees))
 	parallel(g.Jobs, len(trees), func(i int) {
 		lists[i].nodes, lists[i].broken, errs[i] = g.Runner.Tests(ctx, g.Sandbox, trees[i])
@@ -158,13 +175,53 @@ func (g *gatherer) ownTests(ctx context.Context) bool {
 			return false
 		}
 	}
+	g.lists = lists
+	return true
+}
+
+// findMoved finds the visible tests that are gone from where they were and stand unchanged in a file that the seed does not
+// have. It is false when the tests could not be listed.
+func (g *gatherer) findMoved(ctx context.Context) bool {
+	if !g.list(ctx) {
+		return false
+	}
+	seed, now := g.lists[0].nodes, g.lists[1].nodes
+	covering := func(nodes []tare.TestNode, id string) int {
+		return slices.IndexFunc(nodes, func(n tare.TestNode) bool { return n.Covers(id) })
+	}
+	for _, id := range g.Task.Visible {
+		i := covering(seed, id)
+		if i < 0 || covering(now, id) >= 0 {
+			continue
+		}
+		was := seed[i]
+		k := slices.IndexFunc(now, func(n tare.TestNode) bool {
+			_, old := g.Task.Seed.Lookup(n.File)
+			return !old && n.Digest == was.Digest && strings.TrimPrefix(n.ID, n.File) == strings.TrimPrefix(was.ID, was.File)
+		})
+		if k >= 0 {
+			g.ev.Moved = append(g.ev.Moved, tare.Moved{From: id, To: now[k].ID + strings.TrimPrefix(id, was.ID)})
+		}
+	}
+	g.lay.move(g.ev.Moved)
+	g.ev.Steering = g.lay.steering
+	return true
+}
+
+// ownTests finds the tests that the agent added or changed. It is false when that could not be done.
+func (g *gatherer) ownTests(ctx context.Context) bool {
+	if !g.list(ctx) {
+		return false
+	}
 	old := map[string]tare.Digest{}
-	for _, n := range lists[0].nodes {
+	for _, n := range g.lists[0].nodes {
 		old[n.ID] = n.Digest
 	}
-	for _, n := range lists[1].nodes {
+	for _, n := range g.lists[1].nodes {
 		was, there := old[n.ID]
 		switch {
+		case slices.ContainsFunc(g.ev.Moved, func(m tare.Moved) bool { return n.Covers(m.To) }):
+			continue
 		case !there:
 			n.Kind = tare.Added
 		case was != n.Digest:
@@ -174,7 +231,7 @@ func (g *gatherer) ownTests(ctx context.Context) bool {
 		}
 		g.ev.Own = append(g.ev.Own, n)
 	}
-	for _, f := range lists[1].broken {
+	for _, f := range g.lists[1].broken {
 		if g.lay.changed(f) {
 			g.ev.Broken = append(g.ev.Broken, f)
 		}

@@ -74,6 +74,10 @@ func TestGather(t *testing.T) {
 			outside + wave1 + wave2 + " graft/seed", "", tare.Unverified, "regression_test", "the bug could not be put back beneath it"},
 		{"a hook that does nothing", solved("hook", "", "tests/t_new", "x genuine"), false, steered + wave1 + wave2 + wave3 + wave4, "", tare.Pass, "", "t_new::x"},
 		{"a visible test weakened", solved("tests/t_old", "one vacuous\ntwo red"), false, steered, "integrity", tare.Fail, "integrity", "visible tests edited"},
+		{"the visible tests moved", solved("tests/t_moved", "one vacuous\ntwo vacuous", "tests/t_new", "x genuine").Without("tests/t_old"), false, steered + wave1 + wave2 + wave3 + wave4, "", tare.Pass, "", "t_new::x"},
+		{"one of the visible tests moved", solved("tests/t_moved", "one vacuous").Without("tests/t_old"), false, steered, "integrity", tare.Fail, "integrity", "tests/t_old::two is passed without and not reported with"},
+		{"the visible tests moved and weakened", solved("tests/t_moved", "one vacuous\ntwo red").Without("tests/t_old"), false, steered, "integrity", tare.Fail, "integrity", "visible tests deleted"},
+		{"the visible tests moved, and no other", solved("tests/t_moved", "one vacuous\ntwo vacuous").Without("tests/t_old"), false, steered, "", tare.Fail, "regression_test", "no test was added"},
 		{"a visible test deleted", solved().Without("tests/t_old"), false, steered, "integrity", tare.Fail, "integrity", "visible tests deleted"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -28,11 +28,12 @@ type layout struct {
 	testDirs []string // where the seed keeps its tests
 	files    []string // of the visible tests
 	ownFiles map[string]bool
+	moved    map[string]bool // files of visible tests that are gone, and all of whose tests stand elsewhere
 	without  tare.Without
 }
 
 func newLayout(task *tare.Task, final tare.Tree, runner check.Runner) *layout {
-	l := &layout{task: task, runner: runner, final: final, digest: final.Digest(), changes: task.Seed.Changes(final), hooks: map[string]bool{}, ownFiles: map[string]bool{}}
+	l := &layout{task: task, runner: runner, final: final, digest: final.Digest(), changes: task.Seed.Changes(final), hooks: map[string]bool{}, ownFiles: map[string]bool{}, moved: map[string]bool{}}
 	if l.changes == nil {
 		l.changes = []tare.Change{}
 	}
@@ -63,6 +64,39 @@ func newLayout(task *tare.Task, final tare.Tree, runner check.Runner) *layout {
 		l.steering = append(l.steering, tare.Steering{Path: c.Path, Kind: c.Kind, Why: why})
 	}
 	return l
+}
+
+// visibleTouched reports whether the agent deleted or edited a file of visible tests.
+func (l *layout) visibleTouched() bool {
+	return slices.ContainsFunc(l.changes, func(c tare.Change) bool { return c.Kind != tare.Added && slices.Contains(l.files, c.Path) })
+}
+
+// move notes that visible tests stand elsewhere. A file that is gone and lost no test by that is as good as there.
+func (l *layout) move(ms []tare.Moved) {
+	for i, s := range l.steering {
+		if s.Kind != tare.Deleted || !slices.Contains(l.files, s.Path) {
+			continue
+		}
+		var to []string
+		whole := true
+		for _, id := range l.task.Visible {
+			if fileOf(id, l.task.Seed) != s.Path {
+				continue
+			}
+			k := slices.IndexFunc(ms, func(m tare.Moved) bool { return m.From == id })
+			if k < 0 {
+				whole = false
+				break
+			}
+			if f := fileOf(ms[k].To, l.final); !slices.Contains(to, f) {
+				to = append(to, f)
+			}
+		}
+		if whole {
+			l.moved[s.Path] = true
+			l.steering[i].Why = "visible tests moved to " + strings.Join(to, ", ")
+		}
+	}
 }
 
 // fileOf is the file of seed in which the test called id stands: an id begins with the path of its file.
@@ -145,7 +179,7 @@ func (l *layout) base() tare.Tree {
 		case l.isSource(c.Path):
 			return l.ownFiles[c.Path] && !l.hooks[c.Path]
 		case l.isTest(c.Path) || l.hooks[c.Path]:
-			return c.Kind != tare.Deleted
+			return c.Kind != tare.Deleted || l.moved[c.Path]
 		default:
 			return true
 		}

@@ -182,7 +182,7 @@ func steeringMatters(j *judge) *finding {
 	with, without := steered[0], j.run(tare.RoleVisible)
 	var changed []string
 	for _, id := range j.task.Visible {
-		a, b := outcomeOf(without, id), outcomeOf(with, id)
+		a, b := outcomeOf(without, id), outcomeOf(with, j.rec.Evidence.NowAt(id))
 		if a != b {
 			changed = append(changed, fmt.Sprintf("%s is %s without and %s with", show(id, 120), a, b))
 		}
