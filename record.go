@@ -83,6 +83,7 @@ const (
 	RoleBehaviour  Role = "behaviour"  // the probe
 	RoleRegression Role = "regression" // the agent's own tests in one world
 	RoleGraft      Role = "graft"      // the probe on the grafted tree
+	RoleCollect    Role = "collect"    // the agent's test files, to learn what tests they hold where reading them does not tell
 )
 
 // A World names the tree and the circumstances of a run. Worlds of the regression gate:

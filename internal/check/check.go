@@ -59,11 +59,18 @@ type Lender interface {
 	Lend(ctx context.Context, sb sandbox.Sandbox, tree, fix, seed tare.Tree, sources []string) (out tare.Tree, lent []string, err error)
 }
 
+// A Collector is a Runner whose tests cannot all be found by reading: code makes them. Its Run honours TestRequest.Files.
+type Collector interface {
+	// Collects reports whether tests are looked for in the file at path.
+	Collects(path string) bool
+}
+
 // A TestRequest says what to run, and in which tree.
 type TestRequest struct {
 	Tree     tare.Tree
 	Sources  []string // roots that the language's import path takes
 	Nodes    []string // exact ids, or without their parameters for all of them; nil runs all that the tree collects below its test directories
+	Files    []string // for a Collector: all tests of these files, in place of Nodes
 	Twin     string   // a node of Tree under whose id a failing sentinel runs; "" for none
 	Steered  bool     // the files that could steer are in the tree on purpose: let the runner honour them
 	Reverse  bool     // run in reverse order

@@ -36,6 +36,9 @@ func NodeOf(id string) string {
 // IsTest is false of every file: Python's tests are told from its sources by where they stand.
 func (Pytest) IsTest(string) bool { return false }
 
+// Collects is true of the files in which pytest's defaults look for tests.
+func (Pytest) Collects(p string) bool { return isTestFile(p) }
+
 // Tests lists the tests that pytest's defaults would collect, as far as that can be told from the text: functions and
 // methods by name, classes by name or by a base called …TestCase, methods that a class takes over from another one of the
 // same file. Ids are without parameters. Nodes come in the order of the files and of the definitions.

@@ -28,7 +28,7 @@ func (r Pytest) Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (t
 		wall:     req.Wall,
 		onOutput: req.OnOutput,
 		request: map[string]any{
-			"sources": append([]string{}, req.Sources...), "nodes": req.Nodes, "twin": req.Twin, "steered": req.Steered,
+			"sources": append([]string{}, req.Sources...), "nodes": req.Nodes, "files": req.Files, "twin": req.Twin, "steered": req.Steered,
 			"reverse": req.Reverse, "passing": passing, "failing": failing, "dice": secret(8),
 		},
 	}

@@ -237,6 +237,53 @@ func (g *gatherer) ownTests(ctx context.Context) bool {
 		}
 	}
 	g.lay.own(g.ev.Own)
+	return g.collect(ctx)
+}
+
+// maxCollected bounds how many tests are taken from files that make theirs by code.
+const maxCollected = 100
+
+// collect asks the runner for the tests of those files of the agent's in which reading found none of its own: a test that a
+// class takes over from another file, that an assignment makes, or a loop. It is false when that could not be done.
+func (g *gatherer) collect(ctx context.Context) bool {
+	collector, ok := g.Runner.(check.Collector)
+	if !ok {
+		return true
+	}
+	var files []string
+	for _, c := range g.lay.changes {
+		own := slices.ContainsFunc(g.ev.Own, func(n tare.TestNode) bool { return n.File == c.Path })
+		moved := slices.ContainsFunc(g.ev.Moved, func(m tare.Moved) bool { return fileOf(m.To, g.lay.final) == c.Path })
+		if c.Kind != tare.Deleted && collector.Collects(c.Path) && !own && !moved && !g.lay.hooks[c.Path] && !slices.Contains(g.ev.Broken, c.Path) {
+			files = append(files, c.Path)
+			g.lay.ownFiles[c.Path] = true
+		}
+	}
+	if len(files) == 0 {
+		return true
+	}
+	runs, ok := g.wave(ctx, []step{{
+		role: tare.RoleCollect, world: tare.WorldFix, what: "collecting the tests of the agent's files",
+		do: func(ctx context.Context) (tare.Run, error) {
+			req := g.tests(g.lay.fix(), nil)
+			req.Files = files
+			return g.Runner.Run(ctx, g.Sandbox, req)
+		},
+	}})
+	if !ok {
+		return false
+	}
+	listed := slices.Concat(g.lists[1].nodes, g.ev.Own)
+	for _, t := range runs[0].Tests {
+		file := fileOf(t.ID, g.lay.final)
+		known := slices.ContainsFunc(listed, func(n tare.TestNode) bool { return n.Covers(t.ID) })
+		if known || t.Phase == "collect" || !slices.Contains(files, file) || len(listed) >= len(g.lists[1].nodes)+maxCollected {
+			continue
+		}
+		f, _ := g.lay.final.Lookup(file)
+		n := tare.TestNode{ID: check.NodeOf(t.ID), File: file, Kind: tare.Added, Digest: tare.HashBytes(f.Data)}
+		listed, g.ev.Own = append(listed, n), append(g.ev.Own, n)
+	}
 	return true
 }
 

@@ -261,7 +261,10 @@ func visibleMissing(j *judge) *finding {
 	if len(gone) == 0 {
 		return nil
 	}
-	return against([]string{r.ID}, "%d of %s not collected: %s", len(gone), count(len(j.task.Visible), "visible test was", "visible tests were"), some(gone))
+	why := uncollected(r, func(id string) bool {
+		return slices.ContainsFunc(j.task.Visible, func(v string) bool { return id != "" && strings.HasPrefix(v, id) })
+	})
+	return against([]string{r.ID}, "%d of %s not collected: %s%s", len(gone), count(len(j.task.Visible), "visible test was", "visible tests were"), some(gone), why)
 }
 
 func visibleTwice(j *judge) *finding {

@@ -225,6 +225,13 @@ func rows() []row {
 		t("regression_test/none", "a test that cannot be parsed", "not readable as tests: tests/test_new.py", func(r *tare.Record, _ *tare.Task) {
 			r.Evidence.Own, r.Evidence.Broken = nil, []string{"tests/test_new.py"}
 		}),
+		t("regression_test/none", "a file that cannot be collected", `no test was added or changed; tests/test_new.py: ImportError: no\nmodule; when its test files were collected the process was killed by SIGSEGV`, func(r *tare.Record, _ *tare.Task) {
+			r.Evidence.Own = nil
+			r.Evidence.Runs = append(r.Evidence.Runs, tare.Run{
+				ID: "c", Role: tare.RoleCollect, World: tare.WorldFix, Tree: "sha256:2", Command: []string{"python3"}, Signal: "SIGSEGV",
+				Tests: []tare.TestResult{{ID: "tests/test_new.py", Outcome: tare.TestError, Phase: "collect", Class: "ImportError", Message: "no\nmodule"}},
+			})
+		}),
 		t("regression_test/fix", "fails on the fix", own+" fails (AssertionError) on the agent's own fix", on(tare.WorldFix, wrongResult())),
 		t("regression_test/fix", "skipped on the fix", own+" is skipped on the agent's own fix", on(tare.WorldFix, leaves)),
 		t("regression_test/fix", "hangs on the fix", own+" does not come to its end on the agent's own fix: the process hung", ends(tare.WorldFix)),

@@ -281,6 +281,12 @@ func noOwnTest(j *judge) *finding {
 		}
 		broken = "; not readable as tests: " + some(names)
 	}
+	for _, r := range j.runs(tare.RoleCollect) {
+		broken += uncollected(r, func(string) bool { return true })
+		if !r.Complete {
+			broken += "; when its test files were collected the process " + ending(r)
+		}
+	}
 	return against(nil, "no test was added or changed%s", broken)
 }
 

@@ -80,6 +80,30 @@ func class(t tare.TestResult) string {
 	return " (" + show(t.Class, 60) + ")"
 }
 
+// uncollected says why files or classes of a run yielded no tests, those for which about is true.
+func uncollected(r tare.Run, about func(id string) bool) string {
+	var out []string
+	for _, t := range r.Tests {
+		if t.Phase != "collect" || !about(t.ID) {
+			continue
+		}
+		why := show(t.Class, 60)
+		if t.Message != "" {
+			why = strings.TrimPrefix(why+": "+show(t.Message, 240), ": ")
+		}
+		if t.Outcome == tare.TestSkipped {
+			why = "it is skipped" + aside(t.Message)
+		}
+		if why != "" {
+			out = append(out, show(t.ID, 100)+": "+why)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "; " + out[0] + andMore(len(out)-1)
+}
+
 // ending says how a run that is not whole came to its end.
 func ending(r tare.Run) string {
 	var how string

@@ -59,9 +59,10 @@ def arguments(request, root, own):
     if "check/configuration" not in request.get("without", ()):
         args += ["-c", os.path.join(HERE, "tare_pytest.ini")]
     args += ["--rootdir", root, "--confcutdir", root]
-    if request["nodes"] is None:
+    names = request["files"] or request["nodes"]
+    if names is None:
         return args, False
-    files = dict.fromkeys(os.path.join(root, n.partition("::")[0]) for n in request["nodes"])
+    files = dict.fromkeys(os.path.join(root, n.partition("::")[0]) for n in names)
     files = [f for f in files if os.path.exists(f)]
     return args + files, not files
 

@@ -1,0 +1,6 @@
+from searching import DRILL, EachOnce
+
+
+class TestNameAndTag(EachOnce):
+    products = [DRILL]
+    query = "drill"
