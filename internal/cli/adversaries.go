@@ -11,6 +11,7 @@ import (
 	"tare"
 	"tare/internal/agent"
 	"tare/internal/proof"
+	"tare/internal/report"
 	"tare/internal/suite"
 	"tare/internal/workspace"
 	"tare/suites"
@@ -91,24 +92,30 @@ func (a *app) listAdversaries() error {
 	if err != nil {
 		return err
 	}
+	var lines []report.Line
 	for _, x := range all {
+		lines = append(lines, report.Line{Cells: []string{proof.CheaterAgent + x.Name, x.Title}})
 		if a.json() {
 			err = a.writeJSON(map[string]any{"schema": "tare.adversary-summary/1", "agent": proof.CheaterAgent + x.Name, "title": x.Title, "tries": x.Tries, "kind": x.Kind, "stopped": x.Stopped, "detected": x.Detected, "defences": x.Defences, "hash": x.Hash})
-		} else {
-			_, err = fmt.Fprintf(a.stdout, "%-38s %s\n", proof.CheaterAgent+x.Name, clip(x.Title, 60))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	if a.json() {
+		return nil
+	}
+	return report.Table(a.stdout, []report.Column{{}, {Min: 20}}, lines, a.options())
 }
 
 // fromMatrix reports whether the control called name is one that the matrix shows: NAME@BASE.
 func fromMatrix(name string) bool { return strings.Contains(name, "@") }
 
-// maxColumns is how many tasks one block of the matrix takes, so that it fits 100 characters.
-const maxColumns = 18
+// Columns of the matrix of adversaries.
+const (
+	adversaryColumns = 40 // for the name
+	markColumns      = 3  // for each task
+)
 
 // marks say where a row was stopped.
 var marks = map[string]string{
@@ -161,33 +168,35 @@ func (m matrix) mark(name, task string) string {
 	return "·"
 }
 
-// writeAdversaries prints the matrix of adversaries by tasks, in blocks that fit 100 characters.
-func writeAdversaries(w io.Writer, tables []proof.Table) {
+// writeAdversaries prints the matrix of adversaries by tasks, in blocks that fit the width.
+func writeAdversaries(w io.Writer, tables []proof.Table, width int) {
 	m := matrixOf(tables)
 	if len(m.tasks) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\nadversaries: where each is stopped, by task\n")
 	for i, t := range m.tasks {
-		fmt.Fprintf(w, "  %2d %s\n", i+1, clip(t, 90))
+		fmt.Fprintf(w, "  %2d %s\n", i+1, clip(t, width-5))
 	}
-	for from := 0; from < len(m.tasks); from += maxColumns {
-		block := m.tasks[from:min(from+maxColumns, len(m.tasks))]
-		fmt.Fprintf(w, "\n  %-40s", "")
+	fit := (width - 2 - adversaryColumns) / markColumns
+	for from := 0; from < len(m.tasks); from += fit {
+		block := m.tasks[from:min(from+fit, len(m.tasks))]
+		fmt.Fprintf(w, "\n  %-*s", adversaryColumns, "")
 		for i := range block {
-			fmt.Fprintf(w, "%3d", from+i+1)
+			fmt.Fprintf(w, "%*d", markColumns, from+i+1)
 		}
 		fmt.Fprintln(w)
 		for _, name := range m.names {
-			fmt.Fprintf(w, "  %-40s", clip(name, 40))
+			fmt.Fprintf(w, "  %-*s", adversaryColumns, clip(name, adversaryColumns))
 			for _, t := range block {
-				fmt.Fprintf(w, "%3s", m.mark(name, t))
+				fmt.Fprintf(w, "%*s", markColumns, m.mark(name, t))
 			}
 			fmt.Fprintln(w)
 		}
 	}
-	at := strings.LastIndex(legend[:95], " ")
-	fmt.Fprintf(w, "  %s\n  %s\n", legend[:at], legend[at+1:])
+	for _, l := range report.Wrap(legend, width-2) {
+		fmt.Fprintf(w, "  %s\n", l)
+	}
 }
 
 // writeProofMarkdown writes what writeProof prints, from the same tables.
@@ -219,7 +228,7 @@ func writeProofMarkdown(w io.Writer, tables []proof.Table) error {
 	}
 	b.WriteString("\n## Controls\n")
 	for _, t := range tables {
-		fmt.Fprintf(&b, "\n### %s%s\n\n%d rows, %d passes, isolation %s\n\n| | origin | control | outcome | reward | gate | reason |\n|---|---|---|---|---|---|---|\n", cell(t.Task), heldOut(t.HeldOut), len(t.Rows), t.Passes, t.Isolation)
+		fmt.Fprintf(&b, "\n### %s%s\n\n%s, %s, isolation %s\n\n| | origin | control | outcome | reward | gate | reason |\n|---|---|---|---|---|---|---|\n", cell(t.Task), heldOut(t.HeldOut), many(len(t.Rows), "row"), many(t.Passes, "pass"), t.Isolation)
 		for _, r := range t.Rows {
 			mark, reason := "ok", r.Got.Reason
 			if !r.OK {

@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"tare"
+	"tare/internal/report"
 	"tare/internal/sandbox"
 	"tare/internal/suite"
 )
@@ -162,11 +164,48 @@ func strict(c *cobra.Command) {
 
 func (a *app) json() bool { return a.format == "json" }
 
+// The width of what is printed: a terminal's own within bounds, and where there is none, what a page takes.
+const (
+	leastWidth = 60
+	mostWidth  = 120
+	pageWidth  = 100
+)
+
+// widthOf is the columns that there are to write to w.
+func widthOf(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return pageWidth
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 {
+		return pageWidth
+	}
+	return min(max(columns, leastWidth), mostWidth)
+}
+
 // note tells a person something on stderr, unless told to be quiet.
 func (a *app) note(format string, args ...any) {
-	if !a.quiet {
-		fmt.Fprintf(a.stderr, format+"\n", args...)
+	if a.quiet {
+		return
 	}
+	text := fmt.Sprintf(format, args...)
+	if a.terminal {
+		text = wrapLines(text, widthOf(a.stderr))
+	}
+	fmt.Fprintf(a.stderr, "%s\n", text)
+}
+
+// wrapLines fits text into width columns, and keeps how far each of its lines is indented.
+func wrapLines(text string, width int) string {
+	var out []string
+	for _, l := range strings.Split(text, "\n") {
+		indent := l[:len(l)-len(strings.TrimLeft(l, " "))]
+		for _, part := range report.Wrap(l, width-len(indent)) {
+			out = append(out, strings.TrimRight(indent+part, " "))
+		}
+	}
+	return strings.Join(out, "\n")
 }
 
 // writeJSON writes v as one line of JSON on stdout.

@@ -40,6 +40,9 @@ writes report.html. Exit code 0 when all came out as it must.`,
 
 func (a *app) runDemo(ctx context.Context, r *rig) error {
 	began := time.Now()
+	if err := a.canKeep(demoReport); err != nil {
+		return fmt.Errorf("%w (demo writes %s into the current directory and keeps its run in %s)", err, demoReport, a.state)
+	}
 	tasks, err := a.tasks(demoTasks[:])
 	if err != nil {
 		return err
@@ -82,21 +85,25 @@ func (a *app) runDemo(ctx context.Context, r *rig) error {
 		return err
 	}
 	a.step(`4. What next (this took %s)
-   %s                          the same as a page
+   %s
+       the same as a page
    tare show %s/bugfix_inventory/%s --explain integrity
-                                        what gave the cheater away
-   tare show tickets/bugfix_inventory   a ticket
-   tare run tickets --agent baseline    all tickets
+       what gave the cheater away
+   tare show tickets/bugfix_inventory
+       a ticket
+   tare run tickets --agent baseline
+       all tickets
    tare run tickets --agent cmd:my_agent/run_agent.sh
-                                        your own agent (docs/agents.md)
-   tare prove tickets                   every control of every ticket`, took(time.Since(began)), demoReport, id, demoCheat)
+       your own agent (docs/agents.md)
+   tare prove tickets
+       every control of every ticket`, took(time.Since(began)), demoReport, id, demoCheat)
 	return demoHolds(tables, results)
 }
 
 // step prints a heading, for people only.
 func (a *app) step(format string, args ...any) {
 	if !a.json() && !a.quiet {
-		fmt.Fprintf(a.stdout, "\n"+format+"\n\n", args...)
+		fmt.Fprintf(a.stdout, "\n%s\n\n", wrapLines(fmt.Sprintf(format, args...), widthOf(a.stdout)))
 	}
 }
 
@@ -104,7 +111,9 @@ func (a *app) demoTable(t proof.Table) error {
 	if a.json() {
 		return proof.WriteJSON(a.stdout, []proof.Table{t})
 	}
-	writeSweep(a.stdout, []proof.Table{t})
+	if err := writeSweep(a.stdout, []proof.Table{t}, a.options()); err != nil {
+		return err
+	}
 	fmt.Fprintln(a.stdout)
 	for _, g := range [...]struct {
 		origins []tare.Origin
@@ -127,12 +136,13 @@ func (a *app) demoTable(t proof.Table) error {
 		}
 		fmt.Fprintf(a.stdout, "  %2d of %2d came out right  %s\n", ok, all, g.what)
 	}
+	var wrong []proof.Row
 	for _, r := range t.Rows {
 		if !r.OK {
-			writeRow(a.stdout, r)
+			wrong = append(wrong, r)
 		}
 	}
-	return nil
+	return writeRows(a.stdout, wrong, 0, a.options())
 }
 
 func demoPlan(r *rig, tasks []*tare.Task) run.Plan {

@@ -11,6 +11,7 @@ import (
 	"tare"
 	"tare/internal/oracle"
 	"tare/internal/proof"
+	"tare/internal/report"
 )
 
 // A labRow is one condition of the experiment and what the evaluators made of it.
@@ -99,9 +100,10 @@ func rewardOf(v tare.Verdict) float64 {
 
 func (a *app) showLab(rows []labRow) error {
 	wrong := 0
-	if !a.json() {
-		fmt.Fprintf(a.stdout, "%-28s %-13s %9s %9s %9s\n", "a right fix with some test", "", "words", "seed only", "tare")
+	cols := []report.Column{
+		{Head: "a right fix with", Min: 18}, {Head: "test"}, {Head: "words", Right: true}, {Head: "seed only", Width: 9, Min: 5, Right: true}, {Head: "tare", Right: true}, {Min: 10, Spare: 1},
 	}
+	var lines []report.Line
 	for _, r := range rows {
 		if !r.OK {
 			wrong++
@@ -114,16 +116,21 @@ func (a *app) showLab(rows []labRow) error {
 		}
 		note := ""
 		if !r.Agree {
-			note = "  the words deceive"
+			note = "the words deceive"
 		} else if r.Got.Seed != r.Got.Grader {
-			note = "  the seed alone deceives"
+			note = "the seed alone deceives"
 		}
+		number := func(f float64) string { return fmt.Sprintf("%.2f", f) }
+		l := report.Line{Cells: []string{r.Task, r.Condition, number(r.Got.Words), number(r.Got.Seed), number(r.Got.Grader), note}}
 		if !r.OK {
-			note = fmt.Sprintf("  WRONG: expected %.2f %.2f %.2f", r.Expected.Words, r.Expected.Seed, r.Expected.Grader)
+			l.Below = []string{fmt.Sprintf("WRONG: expected %.2f %.2f %.2f", r.Expected.Words, r.Expected.Seed, r.Expected.Grader)}
 		}
-		fmt.Fprintf(a.stdout, "%-28s %-13s %9.2f %9.2f %9.2f%s\n", clip(r.Task, 28), r.Condition, r.Got.Words, r.Got.Seed, r.Got.Grader, note)
+		lines = append(lines, l)
 	}
 	if !a.json() {
+		if err := report.Table(a.stdout, cols, lines, a.options()); err != nil {
+			return err
+		}
 		fmt.Fprintf(a.stdout, `
 words      the test's text holds the right words
 seed only  the test passes on the fix and fails on the unfixed seed

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tare"
+	"tare/internal/report"
 )
 
 func (a *app) list() *cobra.Command {
@@ -44,12 +44,16 @@ func (a *app) listTasks(tasks []*tare.Task) error {
 		}
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TASK\tTITLE\tCATEGORY\tCASES\tCONTROLS\tPROOF")
-	for _, t := range tasks {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", t.ID, clip(t.Title, 40), t.Category, len(t.Cases), len(t.Controls), a.proofOf(t).Status)
+	cols := []report.Column{
+		{Head: "TASK"}, {Head: "TITLE", Min: 20, Spare: 3}, {Head: "CATEGORY", Spare: 2}, {Head: "CASES", Right: true}, {Head: "CONTROLS", Right: true, Spare: 1}, {Head: "PROOF"},
 	}
-	return w.Flush()
+	var lines []report.Line
+	for _, t := range tasks {
+		lines = append(lines, report.Line{Cells: []string{
+			t.ID, clip(t.Title, 40), string(t.Category), fmt.Sprint(len(t.Cases)), fmt.Sprint(len(t.Controls)), string(a.proofOf(t).Status),
+		}})
+	}
+	return report.Table(a.stdout, cols, lines, a.options())
 }
 
 func (a *app) listRuns() error {
@@ -61,10 +65,11 @@ func (a *app) listRuns() error {
 		a.note("there are no runs in %s yet; try: tare run tickets --agent baseline,advanced", a.state)
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	if !a.json() {
-		fmt.Fprintln(w, "RUN\tSTARTED\tPLANNED\tGRADED\tPASS\tFAIL\tUNVERIFIED")
+	cols := []report.Column{
+		{Head: "RUN"}, {Head: "STARTED", Spare: 1}, {Head: "PLANNED", Right: true}, {Head: "GRADED", Right: true}, {Head: "PASS", Right: true},
+		{Head: "FAIL", Right: true}, {Head: "UNVERIFIED", Right: true},
 	}
+	var lines []report.Line
 	for _, id := range runs {
 		results, err := a.results(id)
 		if err != nil {
@@ -73,19 +78,25 @@ func (a *app) listRuns() error {
 		n := count(results)
 		started := startedAt(results)
 		if a.json() {
-			err = a.writeJSON(map[string]any{"schema": "tare.run-summary/1", "run": id, "started": started, "counts": n})
-		} else {
-			at := "-"
-			if !started.IsZero() {
-				at = started.Local().Format(time.DateTime)
+			if err := a.writeJSON(map[string]any{"schema": "tare.run-summary/1", "run": id, "started": started, "counts": n}); err != nil {
+				return err
 			}
-			_, err = fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\n", id, at, n.Planned, n.Graded, n.Passed, n.Failed, n.Unverified)
+			continue
 		}
-		if err != nil {
-			return err
+		at := "-"
+		if !started.IsZero() {
+			at = started.Local().Format(time.DateTime)
 		}
+		cells := []string{id, at}
+		for _, number := range []int{n.Planned, n.Graded, n.Passed, n.Failed, n.Unverified} {
+			cells = append(cells, fmt.Sprint(number))
+		}
+		lines = append(lines, report.Line{Cells: cells})
 	}
-	return w.Flush()
+	if a.json() {
+		return nil
+	}
+	return report.Table(a.stdout, cols, lines, a.options())
 }
 
 // clip shortens s to n characters.

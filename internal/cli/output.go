@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"time"
 
@@ -9,7 +11,56 @@ import (
 	"tare/internal/run"
 )
 
-func (a *app) options() report.Options { return report.Options{Color: a.colour} }
+// canKeep checks that what work will make can be kept: in the store, and in the files that were asked for, of which "" is
+// none. It leaves nothing behind but the store's directory.
+func (a *app) canKeep(paths ...string) error {
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		if err := canWrite(path); err != nil {
+			return usage("%s cannot be written: %w; nothing was run", path, bare(err))
+		}
+	}
+	if err := a.files().Ready(); err != nil {
+		return usage("nothing can be kept in %s: %w; choose another directory with --state", a.state, bare(err))
+	}
+	return nil
+}
+
+func canWrite(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return errors.New("it is a directory")
+	case err == nil && !info.Mode().IsRegular():
+		return nil // a terminal or a pipe; to open it could wait for its reader
+	case err == nil:
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(path))
+}
+
+// bare is err without the operation and the path that the os package puts before it.
+func bare(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+func (a *app) options() report.Options {
+	return report.Options{Color: a.colour, Width: widthOf(a.stdout)}
+}
 
 // rows turns results into what the report shows.
 func rows(results []run.Result) []report.Row {

@@ -23,7 +23,7 @@ func (b *bar) say(format string, args ...any) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	line := clip(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "), 98)
+	line := clip(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "), widthOf(b.a.stderr)-1) // a full line would wrap
 	n := len([]rune(line))
 	fmt.Fprintf(b.a.stderr, "\r%s%s", line, strings.Repeat(" ", max(0, b.last-n)))
 	b.last = n

@@ -15,6 +15,7 @@ import (
 
 	"tare"
 	"tare/internal/proof"
+	"tare/internal/report"
 	"tare/internal/run"
 	"tare/internal/suite"
 )
@@ -48,6 +49,9 @@ proof a certificate is kept, and every later verdict says that it is proven.`,
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
 			defer stop()
 			return a.withRig(ctx, func(ctx context.Context, r *rig) error {
+				if err := a.canKeep(flags.markdown); err != nil {
+					return err
+				}
 				tables, err := a.proveTasks(ctx, r, tasks, flags)
 				if err != nil {
 					return err
@@ -94,7 +98,7 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 	for i, t := range tasks {
 		began := time.Now()
 		o := proof.Options{Jobs: flags.jobs, Passes: flags.passes, Adversaries: cheaters, Rejudge: r.rejudge, Progress: func(done, all int) {
-			bar.say("proving %s (%d/%d): %d of %d controls, %s", t.ID, i+1, len(tasks), done, all, took(time.Since(began)))
+			bar.say("task %d of %d, control %d of %d, %s: %s", i+1, len(tasks), done, all, took(time.Since(began)), t.ID)
 		}}
 		switch {
 		case flags.sweepOnly:
@@ -191,7 +195,9 @@ func (a *app) showProof(tables []proof.Table, markdown string) error {
 			return err
 		}
 	} else {
-		writeProof(a.stdout, tables)
+		if err := writeProof(a.stdout, tables, a.options()); err != nil {
+			return err
+		}
 	}
 	for _, t := range tables {
 		if !t.OK() {
@@ -202,28 +208,46 @@ func (a *app) showProof(tables []proof.Table, markdown string) error {
 }
 
 // writeProof prints the sweep, then each task's controls, then what deserves a look.
-func writeProof(w io.Writer, tables []proof.Table) {
-	writeSweep(w, tables)
-	for _, t := range tables {
-		fmt.Fprintf(w, "\n%s%s  %d controls, %d passes, isolation %s\n", t.Task, heldOut(t.HeldOut), len(t.Rows), t.Passes, t.Isolation)
+func writeProof(w io.Writer, tables []proof.Table, o report.Options) error {
+	var sweep strings.Builder
+	if err := writeSweep(&sweep, tables, o); err != nil {
+		return err
+	}
+	fmt.Fprint(w, sweep.String())
+	width := o.Columns()
+	for i, t := range tables {
+		if i > 0 || sweep.Len() > 0 {
+			fmt.Fprintln(w)
+		}
+		head := fmt.Sprintf("%s%s: %s, %s, isolation %s", t.Task, heldOut(t.HeldOut), many(len(t.Rows), "control"), many(t.Passes, "pass"), t.Isolation)
+		for _, l := range report.Wrap(head, width) {
+			fmt.Fprintln(w, l)
+		}
 		sick := 0
+		var shown []proof.Row
 		for _, r := range t.Rows {
 			switch {
 			case r.OK && r.Origin == tare.FromSick:
 				sick++
 			case r.OK && r.Origin == tare.FromAdversary && fromMatrix(r.Control): // in the matrix
 			default:
-				writeRow(w, r)
+				shown = append(shown, r)
 			}
 		}
-		if sick > 0 {
-			fmt.Fprintf(w, "  ok     %-11s %d spoilt records: a failed rig is UNVERIFIED, a forged report FAIL\n", tare.FromSick, sick)
+		if err := writeRows(w, shown, sick, o); err != nil {
+			return err
 		}
-		if len(t.Idle) > 0 {
-			fmt.Fprintf(w, "  %d hidden cases stop no control by themselves: %s\n", len(t.Idle), clip(strings.Join(t.Idle, ", "), 400))
+		if n := len(t.Idle); n > 0 {
+			stop := "hidden cases stop no control by themselves"
+			if n == 1 {
+				stop = "hidden case stops no control by itself"
+			}
+			for i, l := range report.Wrap(fmt.Sprintf("%d %s: %s", n, stop, clip(strings.Join(t.Idle, ", "), 400)), width-9) {
+				fmt.Fprintf(w, "%s%s\n", strings.Repeat(" ", min(2+7*i, 9)), l)
+			}
 		}
 	}
-	writeAdversaries(w, tables)
+	writeAdversaries(w, tables, width)
 	rows, wrong := 0, 0
 	for _, t := range tables {
 		for _, r := range t.Rows {
@@ -233,31 +257,65 @@ func writeProof(w io.Writer, tables []proof.Table) {
 			}
 		}
 	}
-	fmt.Fprintf(w, "\n%d tasks, %d controls, %d not as they must be\n", len(tables), rows, wrong)
+	_, err := fmt.Fprintf(w, "\n%s, %s, %d not as they must be\n", many(len(tables), "task"), many(rows, "control"), wrong)
+	return err
 }
 
-func writeRow(w io.Writer, r proof.Row) {
-	mark := "ok   "
-	if !r.OK {
-		mark = "WRONG"
+// many is a number of things.
+func many(n int, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case strings.HasSuffix(what, "s"):
+		return fmt.Sprintf("%d %ses", n, what)
+	default:
+		return fmt.Sprintf("%d %ss", n, what)
 	}
-	fmt.Fprintf(w, "  %s  %-11s %-32s %-10s %4s  %s\n", mark, r.Origin, clip(r.Control, 32), r.Got.Outcome, rewardText(r.Got.Reward), gateText(r.Got))
-	if !r.OK {
-		fmt.Fprintf(w, "         %s\n", printable(r.Wrong))
-		if r.Got.Reason != "" {
-			fmt.Fprintf(w, "         the grader said: %s\n", printable(r.Got.Reason))
+}
+
+// writeRows prints controls, one a line, and how many spoilt records came out right; what is wrong with a control stands
+// below it, with the whole of its name.
+func writeRows(w io.Writer, rows []proof.Row, sick int, o report.Options) error {
+	var lines []report.Line
+	for _, r := range rows {
+		l := report.Line{Cells: []string{"  ok", string(r.Origin), r.Control, string(r.Got.Outcome), rewardText(r.Got.Reward), gateText(r.Got)}}
+		if !r.OK {
+			l.Cells[0] = "  WRONG"
+			l.Below = []string{r.Control + ": " + r.Wrong}
+			if r.Got.Reason != "" {
+				l.Below = append(l.Below, "the grader said: "+r.Got.Reason)
+			}
 		}
+		lines = append(lines, l)
 	}
+	if sick > 0 {
+		lines = append(lines, report.Line{
+			Cells: []string{"  ok", string(tare.FromSick), many(sick, "spoilt record"), "", "", ""},
+			Below: []string{"a failed rig is UNVERIFIED, a forged report FAIL"},
+		})
+	}
+	return report.Table(w, []report.Column{{}, {Spare: 1}, {Min: 18}, {Spare: 2}, {Right: true}, {}}, lines, o)
 }
 
-// writeSweep prints seed 000's table: what the grader makes of the four states of each task.
-func writeSweep(w io.Writer, tables []proof.Table) {
-	fmt.Fprintf(w, "%-42s %11s %11s %11s %11s\n", "sweep: reward in four states", "unfixed", "fix, no", "fix, real", "fix, empty")
-	fmt.Fprintf(w, "%-42s %11s %11s %11s %11s\n", "", "seed", "test", "test", "test")
+// writeSweep prints seed 000's table: what the grader makes of the four states of each task. A task of which only other
+// rows were played has no place in it.
+func writeSweep(w io.Writer, tables []proof.Table, o report.Options) error {
+	cols := []report.Column{{Head: "sweep: reward in four states", Min: 20}}
+	for _, head := range []string{"unfixed seed", "fix, no test", "fix, real test", "fix, empty test"} {
+		cols = append(cols, report.Column{Head: head, Width: 10, Min: 7, Right: true})
+	}
+	var lines []report.Line
 	for _, t := range tables {
 		s := proof.SweepOf(t)
-		fmt.Fprintf(w, "%-42s %11s %11s %11s %11s\n", clip(t.Task, 42), stateText(s.Unfixed), stateText(s.Untested), stateText(s.Genuine), stateText(s.Vacuous))
+		if s.Unfixed == nil || s.Untested == nil && s.Genuine == nil && s.Vacuous == nil {
+			continue
+		}
+		lines = append(lines, report.Line{Cells: []string{t.Task, stateText(s.Unfixed), stateText(s.Untested), stateText(s.Genuine), stateText(s.Vacuous)}})
 	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return report.Table(w, cols, lines, o)
 }
 
 func stateText(r *proof.Row) string {

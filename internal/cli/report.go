@@ -61,7 +61,7 @@ func (a *app) proofLines(results []run.Result) []string {
 			out = append(out, fmt.Sprintf("%s: not proven here; tare prove %s would play its controls", t.ID, t.ID))
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s: %s; %d controls, each played %d times, on %s", t.ID, a.proofOf(t).Status, c.Controls, c.Passes, c.Made.Format("2006-01-02 15:04 MST")))
+		out = append(out, fmt.Sprintf("%s: %s; %s, each played %s, on %s", t.ID, a.proofOf(t).Status, many(c.Controls, "control"), many(c.Passes, "time"), c.Made.Format("2006-01-02 15:04 MST")))
 	}
 	return out
 }

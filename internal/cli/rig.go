@@ -63,8 +63,8 @@ func equipped(tasks []*tare.Task) error {
 		seen[t.Runner] = true
 		if _, err := check.Identity(t.Runner); err != nil {
 			mend := ""
-			if t.Runner == "pytest" {
-				mend = "\n  to mend it: apt-get install python3 python3-pytest"
+			if line := mendRunner(t.Runner); line != "" {
+				mend = "\n  to mend it: " + line
 			}
 			return exit{exitRig, fmt.Errorf("the tools of runner %s are not there: %w%s\n  tare doctor tries everything that tare needs", t.Runner, err, mend)}
 		}

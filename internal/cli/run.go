@@ -156,6 +156,9 @@ func (a *app) runTasks(ctx context.Context, tasks []*tare.Task, f runFlags) erro
 		if err != nil {
 			return err
 		}
+		if err := a.canKeep(f.junit, f.html); err != nil {
+			return err
+		}
 		id, results, interrupted, err := a.playPlan(ctx, r, plan, f.jobs)
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 
 	"tare"
 	"tare/internal/oracle"
+	"tare/internal/report"
 	"tare/internal/run"
 	"tare/internal/store"
 	"tare/internal/trajectory"
@@ -174,13 +175,17 @@ func (a *app) showTask(t *tare.Task, ticket bool) error {
 	}
 	fmt.Fprintln(w, "\nrequirements (hidden cases of each):")
 	for _, q := range t.Requirements {
-		fmt.Fprintf(w, "  %d. %s (%d)\n", q.ID, printable(q.Text), perRequirement[q.ID])
+		number := fmt.Sprintf("  %d. ", q.ID)
+		for _, l := range report.Wrap(fmt.Sprintf("%s (%d)", q.Text, perRequirement[q.ID]), widthOf(w)-len(number)) {
+			fmt.Fprintf(w, "%s%s\n", number, l)
+			number = strings.Repeat(" ", len(number))
+		}
 	}
 	fmt.Fprintln(w, "\nworkspace:")
 	for _, f := range t.Seed {
 		fmt.Fprintf(w, "  %s\n", printable(f.Path))
 	}
-	fmt.Fprintf(w, "\n%d controls, %d references, %d twins\n", len(t.Controls), len(t.References), len(t.Twins))
+	fmt.Fprintf(w, "\n%s, %s, %s\n", many(len(t.Controls), "control"), many(len(t.References), "reference"), many(len(t.Twins), "twin"))
 	if ticket {
 		fmt.Fprintf(w, "\n%s\n", printable(strings.TrimSpace(t.Ticket)))
 	}
@@ -211,11 +216,14 @@ func (a *app) showEpisode(run string, r run.Result) error {
 		if !s.Observation.OK {
 			mark = "fail"
 		}
-		args := clip(string(s.Call.Args), 48)
+		args := clip(string(s.Call.Args), widthOf(a.stdout)-38)
 		fmt.Fprintf(a.stdout, "  %3d  %7s  %s  %-12s %s\n", s.Call.Index, took(time.Duration(s.Observation.Seconds*float64(time.Second))), mark, clip(s.Call.Tool, 12), args)
 	}
 	if final := r.Record.Trajectory.Final; final != "" {
-		fmt.Fprintf(a.stdout, "\nlast message: %s\n", clip(final, 400))
+		fmt.Fprintln(a.stdout)
+		for _, l := range report.Wrap("last message: "+clip(final, 400), widthOf(a.stdout)) {
+			fmt.Fprintln(a.stdout, l)
+		}
 	}
 	return nil
 }

@@ -46,6 +46,9 @@ func (o Options) width() int {
 	return o.Width
 }
 
+// Columns is the width that is written to.
+func (o Options) Columns() int { return o.width() }
+
 func (r Row) played() bool { return r.Verdict.Outcome != "" }
 
 // took is how long the episode ran, 0 when that is not known.

@@ -178,7 +178,7 @@ func (b *bwrap) choose(ctx context.Context) error {
 			return fmt.Errorf("trying sandbox: %w", ctx.Err())
 		}
 		if err == nil {
-			err = fmt.Errorf("a trial run ended with status %d: %s", res.Exit, res.Stderr.Data)
+			err = fmt.Errorf("bubblewrap cannot make a sandbox here: %s", firstLine(res.Stderr.Data))
 		}
 		if first == nil {
 			first = err
@@ -187,9 +187,12 @@ func (b *bwrap) choose(ctx context.Context) error {
 	return unavailable(first)
 }
 
+// userNamespaces is the advice where nothing tells what it is that refuses.
+const userNamespaces = "let this user make user namespaces ('unshare --user true' must work), or run tare as root"
+
 // unavailable turns a failed trial into advice.
 func unavailable(err error) error {
-	u := &Unavailable{Reason: err.Error(), Mend: "run tare doctor"}
+	u := &Unavailable{Reason: err.Error(), Mend: userNamespaces}
 	switch {
 	case sysctl("kernel/apparmor_restrict_unprivileged_userns") == "1":
 		u.Mend = "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (or give /usr/bin/bwrap an AppArmor profile that allows userns)"

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -20,7 +22,7 @@ func Doctor(ctx context.Context, o Options) []Finding {
 	o.Backend = ""
 	sb, err := Open(ctx, o)
 	if err != nil {
-		f := Finding{Name: "sandbox", Detail: err.Error(), Mend: "see the reason"}
+		f := Finding{Name: "sandbox", Detail: err.Error(), Mend: userNamespaces}
 		if u := (*Unavailable)(nil); errors.As(err, &u) {
 			f.Detail, f.Mend = u.Reason, u.Mend
 		}
@@ -63,7 +65,7 @@ func doctorMemory(ctx context.Context, sb Sandbox) Finding {
 	res, err := sb.Run(ctx, Cmd{Argv: []string{"/bin/sh", "-c", ":"}})
 	switch {
 	case err != nil:
-		return Finding{Name: "memory limit", Detail: err.Error(), Mend: "see the reason"}
+		return Finding{Name: "memory limit", Detail: "the sandbox started no command: " + err.Error(), Mend: startMend}
 	case res.MemoryBy == "none":
 		return Finding{
 			Name: "memory limit", OK: true,
@@ -72,6 +74,9 @@ func doctorMemory(ctx context.Context, sb Sandbox) Finding {
 	}
 	return Finding{Name: "memory limit", OK: true, Detail: res.MemoryBy}
 }
+
+// startMend is for a sandbox that could be opened and then starts nothing.
+const startMend = "try again; if that does not help, restart the machine or its container: it is out of processes, memory or mounts"
 
 // An attempt is something that a command inside must not be able to do. The script exits with 0 when it could.
 type attempt struct {
@@ -104,16 +109,32 @@ func (a attempt) try(ctx context.Context, sb Sandbox) Finding {
 		Argv:   []string{"/bin/bash", "-c", "echo tried; { " + a.script + "; } > /dev/null"},
 		Limits: Limits{Wall: 20 * time.Second},
 	})
-	f := Finding{Name: a.name, Mend: "do not run untrusted code here: " + sb.Isolation() + " does not hold on this machine"}
+	return a.finding(res, err, sb.Isolation())
+}
+
+// finding says what came of the attempt. What the tools inside say, "Permission denied" most often, is good news and must
+// read like it.
+func (a attempt) finding(res Result, err error, isolation string) Finding {
+	f := Finding{Name: a.name, Mend: startMend}
 	switch {
 	case err != nil:
-		f.Detail = err.Error()
+		f.Detail = "the sandbox started no command: " + err.Error()
 	case string(bytes.TrimSpace(res.Stdout.Data)) != "tried" || res.Ended != LimitNone:
-		f.Detail = fmt.Sprintf("could not be tried: %q", firstLine(res.Stderr.Data))
+		f.Detail = "it could not be tried inside"
+		if why := firstLine(res.Stderr.Data); why != "" {
+			f.Detail += ": " + why
+		}
 	case res.Exit == 0:
 		f.Detail = "a command inside could do it: " + a.script
+		f.Mend = "do not run untrusted code here: " + isolation + " does not hold on this machine; take another, or a virtual machine"
 	default:
-		return Finding{Name: a.name, OK: true, Detail: firstLine(res.Stderr.Data)}
+		f = Finding{Name: a.name, OK: true, Detail: "tried inside, in vain"}
+		if said := firstLine(res.Stderr.Data); said != "" {
+			if i := strings.LastIndex(said, ": "); i >= 0 {
+				said = said[i+2:] // what is before it names the tool and the place
+			}
+			f.Detail += " (" + said + ")"
+		}
 	}
 	return f
 }
@@ -125,41 +146,69 @@ func firstLine(b []byte) string {
 
 // A need is a program that tasks use and that must work inside.
 type need struct {
-	name    string
-	argv    []string
-	install string
+	name     string
+	argv     []string
+	packages string // Debian's
 }
 
 var needs = []need{
-	{"python3", []string{"/usr/bin/python3", "--version"}, "apt-get install python3"},
-	{"pytest", []string{"/usr/bin/python3", "-m", "pytest", "--version"}, "apt-get install python3-pytest"},
-	{"gcc", []string{"/usr/bin/gcc", "--version"}, "apt-get install gcc libc6-dev"},
-	{"git", []string{"/usr/bin/git", "--version"}, "apt-get install git"},
+	{"python3", []string{"/usr/bin/python3", "--version"}, "python3"},
+	{"pytest", []string{"/usr/bin/python3", "-m", "pytest", "--version"}, "python3-pytest"},
+	{"gcc", []string{"/usr/bin/gcc", "--version"}, "gcc libc6-dev"},
+	{"git", []string{"/usr/bin/git", "--version"}, "git"},
 }
 
 // look runs it on the host, where there is no sandbox to try it in.
 func (n need) look(ctx context.Context) Finding {
+	if f, ok := n.missing(); ok {
+		return f
+	}
 	out, err := exec.CommandContext(ctx, n.argv[0], n.argv[1:]...).CombinedOutput()
 	if err != nil {
-		return Finding{Name: n.name, Detail: "does not run: " + err.Error(), Mend: n.install}
+		if len(bytes.TrimSpace(out)) == 0 {
+			out = []byte(err.Error())
+		}
+		return n.broken("here", out)
 	}
 	return Finding{Name: n.name, OK: true, Detail: firstLine(out)}
 }
 
 func (n need) try(ctx context.Context, sb Sandbox) Finding {
+	if f, ok := n.missing(); ok {
+		return f
+	}
 	res, err := sb.Run(ctx, Cmd{Argv: n.argv})
-	f := Finding{Name: n.name, Mend: n.install}
+	said := res.Stdout.Data
+	if len(bytes.TrimSpace(said)) == 0 {
+		said = res.Stderr.Data
+	}
 	switch {
 	case err != nil:
-		f.Detail = err.Error()
-	case res.Exit != 0:
-		f.Detail = "does not run inside: " + firstLine(res.Stderr.Data)
-	default:
-		out := firstLine(res.Stdout.Data)
-		if out == "" {
-			out = firstLine(res.Stderr.Data)
-		}
-		return Finding{Name: n.name, OK: true, Detail: out}
+		return Finding{Name: n.name, Detail: "the sandbox started no command: " + err.Error(), Mend: startMend}
+	case res.Ended != LimitNone:
+		return Finding{Name: n.name, Detail: fmt.Sprintf("%s was ended by the limit on %s", n.argv[0], res.Ended), Mend: "try again when the machine has less to do"}
+	case res.Exit != 0 || res.Signal != "":
+		return n.broken("inside", said)
+	}
+	return Finding{Name: n.name, OK: true, Detail: firstLine(said)}
+}
+
+// missing says that the program is not there at all, if it is not.
+func (n need) missing() (Finding, bool) {
+	if _, err := os.Stat(n.argv[0]); !errors.Is(err, fs.ErrNotExist) {
+		return Finding{}, false
+	}
+	return Finding{Name: n.name, Detail: n.argv[0] + " is not there", Mend: "apt-get install " + n.packages}, true
+}
+
+// broken says that the program is there, and what it said instead of its version.
+func (n need) broken(where string, said []byte) Finding {
+	if bytes.Contains(said, []byte("No module named "+n.name)) {
+		return Finding{Name: n.name, Detail: n.argv[0] + " has no module " + n.name, Mend: "apt-get install " + n.packages}
+	}
+	f := Finding{Name: n.name, Detail: n.argv[0] + " does not run " + where, Mend: "apt-get install --reinstall " + n.packages}
+	if line := firstLine(said); line != "" {
+		f.Detail += "; it says: " + line
 	}
 	return f
 }

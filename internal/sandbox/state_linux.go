@@ -59,7 +59,10 @@ func openState(root string) (*state, error) {
 	sweep(root)
 	dir, err := os.MkdirTemp(root, "s")
 	if err != nil {
-		return nil, fmt.Errorf("making state directory: %w", err)
+		return nil, &Unavailable{
+			Reason: fmt.Sprintf("cannot write in the state root: %v", err),
+			Mend:   "make room there, or choose a directory that you can write with --workdir",
+		}
 	}
 	s.dir = dir
 	if err := os.Chmod(dir, 0o711); err != nil {

@@ -37,6 +37,19 @@ type Files struct {
 // OpenFiles opens the store at dir, which need not be there yet.
 func OpenFiles(dir string) *Files { return &Files{dir: dir} }
 
+// Ready makes the store's directory and says why nothing can be kept there, if that is so: better before hours of work than
+// after them.
+func (f *Files) Ready() error {
+	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(f.dir, ".tmp-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
+}
+
 // ErrNotFound means that the store does not hold what was asked for.
 var ErrNotFound = errors.New("not in the store")
 
