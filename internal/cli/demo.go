@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tare"
 	"tare/internal/proof"
+	"tare/internal/report"
 	"tare/internal/run"
 )
 
@@ -134,7 +136,11 @@ func (a *app) demoTable(t proof.Table) error {
 				}
 			}
 		}
-		fmt.Fprintf(a.stdout, "  %2d of %2d came out right  %s\n", ok, all, g.what)
+		said := fmt.Sprintf("  %2d of %2d came out right  ", ok, all)
+		for _, l := range report.Wrap(g.what, widthOf(a.stdout)-len(said)) {
+			fmt.Fprintf(a.stdout, "%s%s\n", said, l)
+			said = strings.Repeat(" ", len(said))
+		}
 	}
 	var wrong []proof.Row
 	for _, r := range t.Rows {
