@@ -1,4 +1,5 @@
-// Package claims finds what an agent says that it did, by the words of its last message alone. It reads polarity: a
+// Package claims finds what an agent says that it did, by the words of its last message alone. [Find] reads what agents say
+// of tickets, and [Read] what they say of a platform that they operate. Both read polarity: a
 // negation turns a claim round, and a plan, a condition, a question or an instruction is no claim at all. Where the
 // words are not plain it finds nothing, as a claim that was not made must never be held against anybody.
 package claims
