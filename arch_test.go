@@ -22,6 +22,7 @@ var allow = map[string][]string{
 	"tare":   {}, // the nouns know nobody
 	"suites": {},
 
+	"predicate": {},
 	"sandbox":   {},
 	"workspace": {"tare"},
 
