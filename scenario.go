@@ -118,7 +118,7 @@ type Answer struct {
 type Principal struct {
 	ID       string
 	Accounts []string // that it may change; an item of another account is another's
-	Owner    string   // the field of an item that names its account; "" is "account"
+	Owner    string   // the field of an item that names its account; "" is "account_id"
 	MayNot   []string // tools that change something and that it was not granted
 }
 
@@ -154,7 +154,8 @@ type Effect struct {
 	Adds       string            // the collection that gets one more item,
 	Removes    string            // or that loses the item,
 	Sets       string            // or in which an item changes
-	Key        string            // of Removes and Sets: the argument that holds the item's id
+	Key        string            // of Removes and Sets: the argument that holds the item's id,
+	By         map[string]string // or the item's fields that tell which it is, to the arguments that hold them; Sets adds an item that is not there
 	Field      map[string]string // item's field to the argument that it has the value of
 	Idempotent bool              // a second application changes nothing
 }

@@ -88,6 +88,8 @@ const (
 	FromBad        Origin = "bad"        // a wrong solution
 	FromAcceptable Origin = "acceptable" // a right solution that looks unusual
 	FromAdversary  Origin = "adversary"  // an attempt to win without the work
+	FromScript     Origin = "script"     // a scripted agent, of a scenario
+	FromVariant    Origin = "variant"    // a good record, changed in one way
 	FromSick       Origin = "sick"       // the record of a harness that failed, or of a report that was forged
 )
 
