@@ -155,7 +155,7 @@ func (b *goBench) runBinary(ctx context.Context, req goRequest, names goSentinel
 		Mounts: []sandbox.Mount{{Host: b.treeDir, Guest: b.guest, Writable: true}, {Host: filepath.Dir(binary), Guest: bin}},
 		Stdin:  []byte(strings.Join(lines, "\n") + "\n"),
 		Extra:  []sandbox.Extra{{Name: "report", Max: maxReport}},
-		Limits: sandbox.Limits{Wall: max(0, req.Wall)},
+		Limits: limits(req.Wall, 0),
 	}
 	err := b.run(ctx, cmd, &a)
 	return a, err

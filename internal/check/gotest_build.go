@@ -123,7 +123,7 @@ func (b *goBench) goCommand(ctx context.Context, o overlay, args ...string) (a a
 	args[at+3] = path.Join(b.at(out, goOut), args[at+3])
 	err = b.run(ctx, sandbox.Cmd{
 		Argv: append([]string{"go"}, args...), Dir: b.guest, Env: env, Mounts: mounts,
-		Limits: sandbox.Limits{Wall: cmp.Or(b.wall, goBuildWall)},
+		Limits: limits(cmp.Or(b.wall, goBuildWall), 0),
 	}, &a)
 	return a, err
 }

@@ -80,7 +80,7 @@ func (b *goBench) ask(ctx context.Context, questions []map[string]any, wall time
 		Mounts: []sandbox.Mount{{Host: b.treeDir, Guest: b.guest, Writable: true}, {Host: bin, Guest: b.at(bin, scriptDir)}},
 		Stdin:  stdin,
 		Extra:  []sandbox.Extra{{Name: "report", Max: maxReport}},
-		Limits: sandbox.Limits{Wall: max(0, wall)},
+		Limits: limits(wall, 0),
 	}, &a)
 	return a, err
 }

@@ -44,7 +44,17 @@ const (
 	maxOutput = 8 << 10 // kept of stdout and of stderr, each
 
 	defaultWall = 60 * time.Second
+
+	patience = 9 // times the wall limit, for a command that the machine keeps waiting
 )
+
+// limits bounds a command that runs code of a tree's. That the machine was busy with others is not held against the tree.
+func limits(wall, cpu time.Duration) sandbox.Limits {
+	if wall <= 0 {
+		wall = defaultWall
+	}
+	return sandbox.Limits{Wall: wall, CPU: cpu, Patience: patience * wall}
+}
 
 // A command is one script to run in a sandbox.
 type command struct {
@@ -134,10 +144,7 @@ func (c command) cmd(nonce string, mounts []sandbox.Mount, args []string) (sandb
 		Mounts: mounts,
 		Stdin:  stdin,
 		Extra:  []sandbox.Extra{{Name: "report", Max: cmp.Or(c.maxReport, maxReport)}},
-		Limits: sandbox.Limits{Wall: max(0, c.wall), CPU: c.cpu},
-	}
-	if cmd.Limits.Wall == 0 {
-		cmd.Limits.Wall = defaultWall
+		Limits: limits(c.wall, c.cpu),
 	}
 	if c.onOutput != nil {
 		cmd.OnOutput = func(_ int, p []byte) { c.onOutput(p) }

@@ -133,7 +133,7 @@ func subtree(all []proc, pid int) []proc {
 
 // total sums up a tree.
 func total(list []proc) usage {
-	var u usage
+	u := usage{delays: delays(list)}
 	for _, p := range list {
 		u.cpu += p.cpu
 		if p.alive() {

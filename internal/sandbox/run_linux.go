@@ -53,6 +53,7 @@ type usage struct {
 	processes int
 	cpu       time.Duration
 	memory    int64 // private bytes
+	delays    map[threadID]time.Duration
 }
 
 // A run is one Run in progress.
@@ -61,10 +62,12 @@ type run struct {
 	limits  Limits
 	group   *group // nil without a cgroup
 	outputs []*output
-	over    chan struct{} // an output ran over its budget
-	peak    int64         // highest sample of memory
-	cpu     time.Duration // highest sample of processor time
-	full    string        // a writable tree whose file system was found full; "" for none
+	over    chan struct{}              // an output ran over its budget
+	peak    int64                      // highest sample of memory
+	cpu     time.Duration              // highest sample of processor time
+	delays  map[threadID]time.Duration // at the last sample
+	waited  time.Duration              // for a processor, by the samples
+	full    string                     // a writable tree whose file system was found full; "" for none
 }
 
 // newRun makes the pipes for the command's outputs, in the order of its descriptors from 1.
@@ -208,6 +211,8 @@ func (r *run) spoilt(t tree, res Result) error {
 		return fmt.Errorf("the file system of %s was full", r.full)
 	case res.Ended == LimitMemory && r.group.starved():
 		return errors.New("the machine ran out of memory")
+	case res.Ended == LimitWall && r.limits.Patience > 0 && r.kept() >= r.limits.Patience:
+		return fmt.Errorf("the machine was too busy: of %s the command waited %s for a processor that others had", res.Wall.Round(time.Second), r.waited.Round(time.Second))
 	case res.Ended == LimitNone && t.killed():
 		return errors.New("the sandbox was killed from outside")
 	}
@@ -267,6 +272,7 @@ func within(done <-chan error) error {
 
 // watch waits for the command to end, and ends it when a limit is met.
 func (r *run) watch(ctx context.Context, done <-chan error, t tree) (Limit, error) {
+	began := time.Now()
 	wall := time.NewTimer(r.limits.Wall)
 	defer wall.Stop()
 	tick := time.NewTimer(firstSample)
@@ -282,7 +288,12 @@ func (r *run) watch(ctx context.Context, done <-chan error, t tree) (Limit, erro
 				return LimitNone, err
 			}
 		case <-wall.C:
-			why = LimitWall
+			why = r.exceeded(t.sample())
+			if more := r.more(time.Since(began)); more > 0 && why == LimitNone {
+				wall.Reset(more)
+			} else if why == LimitNone {
+				why = LimitWall
+			}
 		case <-ctx.Done():
 			why = LimitCancelled
 		case <-r.over:
@@ -303,6 +314,7 @@ func (r *run) watch(ctx context.Context, done <-chan error, t tree) (Limit, erro
 func (r *run) exceeded(u usage) Limit {
 	r.peak = max(r.peak, u.memory)
 	r.cpu = max(r.cpu, u.cpu)
+	r.wait(u.delays)
 	switch {
 	case u.processes > r.limits.Processes:
 		return LimitProcesses

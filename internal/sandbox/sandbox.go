@@ -109,9 +109,10 @@ type Forward struct {
 	Socket string
 }
 
-// Limits bound a run. A field that is zero has its default, never "no limit".
+// Limits bound a run. A field that is zero has its default, never "no limit"; of Patience there is none then.
 type Limits struct {
 	Wall      time.Duration // default 60 s
+	Patience  time.Duration // is added to Wall for time that the command waited for a processor which others had; a run that uses it up is an error
 	CPU       time.Duration // of all processes together; default: the wall limit times two
 	Processes int           // processes and threads; default 256
 	FileSize  int64         // bytes in any one file; default 256 MiB
