@@ -2,12 +2,13 @@
 
 GO       ?= go
 FUZZTIME ?= 20s
+SOAK     ?= 2000
 
 # Pure Go everywhere, so that binaries and tests share one build cache and nothing depends on the machine's libc.
 export CGO_ENABLED := 0
 export GO
 
-.PHONY: help demo test build generate check bench fuzz clean need
+.PHONY: help demo test build generate check bench fuzz soak clean need
 .NOTPARALLEL:
 
 help: ## show this list
@@ -37,6 +38,9 @@ bench: need build ## run every benchmark
 
 fuzz: need build ## run every fuzz target for FUZZTIME (20s) each
 	@scripts/fuzz $(FUZZTIME)
+
+soak: need build ## make SOAK (2000) gradings on a machine at its worst, and look for what they left
+	$(GO) test -run '^TestSoak$$' -count=1 -timeout=0 -v ./internal/cli -soak=$(SOAK)
 
 clean: ## remove what build and demo leave in this folder
 	rm -rf bin report.html

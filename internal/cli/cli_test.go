@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 
 func testMain(m *testing.M) int {
 	flag.Parse()
+	if os.Getenv("TARE_TEST_SOAK_DIR") != "" { // a soak, which is a process of its own
+		return m.Run()
+	}
 	dir, err := os.MkdirTemp("", "tare-cli-test-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -44,6 +44,7 @@ func (r *rig) play(ctx context.Context, job run.Job, w io.Writer) (tare.Record, 
 		},
 		Record:  w,
 		Scanner: scanner,
+		Now:     r.now,
 		Proof:   job.Solution != nil || strings.HasPrefix(job.Episode.Agent, controlAgent),
 	}
 	if strings.HasPrefix(job.Episode.Agent, "cmd:") && bridge() != "" {
@@ -97,7 +98,7 @@ func isScripted(name string) bool { return slices.Contains(agent.ScriptedNames()
 func (r *rig) serve(ctx context.Context, task *tare.Task, runner check.Runner, world episode.World) (episode.Served, error) {
 	l, err := tools.ServeLocal(ctx, tools.Config{
 		Workspace: world.Workspace, Sandbox: r.sb, Runner: runner, Sources: task.Sources, Limits: world.Limits,
-		OnStep: world.OnStep, OnProblem: world.OnProblem, Began: world.Began,
+		OnStep: world.OnStep, OnProblem: world.OnProblem, Began: world.Began, Now: r.now,
 	})
 	if err != nil {
 		return episode.Served{}, err

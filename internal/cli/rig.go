@@ -29,6 +29,7 @@ type rig struct {
 	keep   bool    // leave workspaces
 	inner  int     // commands that one grading runs at once
 	byHand *byHand // the one agent of tare mcp
+	now    func() time.Time
 
 	known []*tare.Task // whose secrets the leak scan looks for
 
@@ -48,7 +49,7 @@ func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) erro
 	if err != nil {
 		return a.unavailable(err)
 	}
-	r := &rig{a: a, sb: sb, store: a.files(), grader: tare.GraderDigest(), known: known, inner: runtime.NumCPU(), scanners: map[tare.Digest]*workspace.Scanner{}}
+	r := &rig{a: a, sb: sb, store: a.files(), grader: tare.GraderDigest(), known: known, inner: runtime.NumCPU(), now: time.Now, scanners: map[tare.Digest]*workspace.Scanner{}}
 	defer func() { err = errors.Join(err, sb.Close()) }()
 	return work(ctx, r)
 }

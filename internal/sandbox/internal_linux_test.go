@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,6 +96,67 @@ func TestBrokenIsAnError(t *testing.T) {
 	res, err := b.Run(t.Context(), Cmd{Argv: []string{"/bin/true"}})
 	if err == nil || !strings.Contains(err.Error(), "no-such-option") {
 		t.Errorf("error %v, result %+v", err, res)
+	}
+}
+
+// TestLockIsOneFile has many take and give back one lock, by removing its file: never do two hold it, and nothing is left.
+func TestLockIsOneFile(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "id.lock")
+	var held atomic.Int32
+	var wg sync.WaitGroup
+	took := 0
+	var mu sync.Mutex
+	for range 8 {
+		wg.Go(func() {
+			for range 2000 {
+				f, err := lockFile(name)
+				if err != nil {
+					continue // somebody else has it
+				}
+				if held.Add(1) != 1 {
+					t.Error("two hold the lock")
+				}
+				now, err1 := os.Lstat(name)
+				mine, err2 := f.Stat()
+				if err1 != nil || err2 != nil || !os.SameFile(now, mine) {
+					t.Error("the lock is of a file that nobody else can see")
+				}
+				held.Add(-1)
+				os.Remove(name)
+				f.Close()
+				mu.Lock()
+				took++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 || took == 0 {
+		t.Errorf("taken %d times; left %v, %v", took, left, err)
+	}
+}
+
+// TestClosedStateLeavesNothing also shows it of one that could not be opened.
+func TestClosedStateLeavesNothing(t *testing.T) {
+	root := t.TempDir()
+	if os.Geteuid() == 0 {
+		root = filepath.Join("/var/tmp", fmt.Sprintf("tare-state-test-%d", os.Getpid()))
+		t.Cleanup(func() { os.RemoveAll(root) })
+	}
+	s, err := openState(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = &state{}
+	if err := s.makeDir(filepath.Join(root, "none")); err == nil || s.Close() != nil {
+		t.Errorf("a state below a directory that is not there: %v", err)
+	}
+	if left, err := os.ReadDir(root); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
 	}
 }
 

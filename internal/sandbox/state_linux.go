@@ -57,23 +57,27 @@ func openState(root string) (*state, error) {
 		s.gid = s.uid
 	}
 	sweep(root)
-	dir, err := os.MkdirTemp(root, "s")
-	if err != nil {
-		return nil, &Unavailable{
+	if err := s.makeDir(root); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// makeDir makes the directory of this state's own.
+func (s *state) makeDir(root string) (err error) {
+	if s.dir, err = os.MkdirTemp(root, "s"); err != nil {
+		return &Unavailable{
 			Reason: fmt.Sprintf("cannot write in the state root: %v", err),
 			Mend:   "make room there, or choose a directory that you can write with --workdir",
 		}
 	}
-	s.dir = dir
-	if err := os.Chmod(dir, 0o711); err != nil {
-		return nil, fmt.Errorf("making state directory: %w", err)
+	if err := os.Chmod(s.dir, 0o711); err != nil {
+		return fmt.Errorf("making state directory: %w", err)
 	}
-	s.lock, err = lockFile(filepath.Join(dir, lockName))
-	if err != nil {
-		os.RemoveAll(dir)
-		return nil, fmt.Errorf("locking state directory: %w", err)
+	if s.lock, err = lockFile(filepath.Join(s.dir, lockName)); err != nil {
+		return fmt.Errorf("locking state directory: %w", err)
 	}
-	return s, nil
+	return nil
 }
 
 // trusted checks that root is ours alone to write (in /var/tmp anybody could have made it first), and that the owner
@@ -132,8 +136,26 @@ func unusedID(root string) (int, *os.File) {
 
 const lockName = ".lock"
 
-// lockFile makes a file and locks it for as long as it stays open.
+// lockFile makes a file and locks it for as long as it stays open. It may be removed by whoever holds the lock.
 func lockFile(name string) (*os.File, error) {
+	for {
+		f, err := lockOnce(name)
+		if err != nil {
+			return nil, err
+		}
+		now, err1 := os.Lstat(name)
+		mine, err2 := f.Stat()
+		if err1 == nil && err2 == nil && os.SameFile(now, mine) {
+			return f, nil
+		}
+		f.Close() // removed between its being opened and locked: a lock that nobody else can see
+		if err := errors.Join(err1, err2); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+}
+
+func lockOnce(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, err
@@ -186,9 +208,15 @@ func (s *state) NewDir(pattern string) (string, error) {
 }
 
 func (s *state) Close() error {
-	err := removeTree(s.dir)
-	s.lock.Close()
+	var err error
+	if s.dir != "" {
+		err = removeTree(s.dir)
+	}
+	if s.lock != nil {
+		s.lock.Close()
+	}
 	if s.idLock != nil {
+		os.Remove(s.idLock.Name()) // while it is locked: whoever waits for it will see that it is gone
 		s.idLock.Close()
 	}
 	if err != nil {
