@@ -224,8 +224,16 @@ func (f goFailure) results(req goRequest) []tare.TestResult {
 			if f.whole && len(errs) == 0 {
 				errs = f.errs
 			}
-			if (f.whole || errs != nil) && asked(req.Nodes, id) {
+			if !f.whole && errs == nil {
+				continue
+			}
+			if asked(req.Nodes, id) {
 				add(id, errs)
+			}
+			for _, n := range req.Nodes {
+				if strings.HasPrefix(n, id+"/") {
+					add(n, errs)
+				}
 			}
 		}
 	}

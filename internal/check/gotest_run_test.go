@@ -174,7 +174,7 @@ func TestGoCollection(t *testing.T) {
 		"a build tag":                {tare.TestFailed, "", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := runGo(t, TestRequest{Tree: gone[name], Nodes: []string{touching, other, needs, beside}, Twin: touching})
+			r := runGo(t, TestRequest{Tree: gone[name], Nodes: []string{touching, other, needs, needs + "/case", beside}, Twin: touching})
 			if !r.Complete || !sentinelsRight(r) || len(r.Sentinels) != 3 {
 				t.Fatalf("%v %q %v", r.Complete, r.Defect, r.Sentinels)
 			}
@@ -183,8 +183,12 @@ func TestGoCollection(t *testing.T) {
 				t.Errorf("%v", r.Tests)
 			}
 			if want.needs != "" {
-				if n := result(t, r, needs); n.Missing != want.missing || !strings.HasPrefix(n.Class, want.class) || n.Phase != "collect" {
+				n, sub := result(t, r, needs), result(t, r, needs+"/case")
+				if n.Missing != want.missing || !strings.HasPrefix(n.Class, want.class) || n.Phase != "collect" {
 					t.Errorf("%+v", n)
+				}
+				if sub.Outcome != n.Outcome || sub.Class != n.Class || sub.Phase != n.Phase {
+					t.Errorf("its subtest %+v", sub)
 				}
 			}
 		})
