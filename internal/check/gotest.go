@@ -96,13 +96,13 @@ type goRequest struct {
 
 // runPackage builds and runs the tests of one package.
 func (b *goBench) runPackage(ctx context.Context, req goRequest) (tare.Run, error) {
-	names := goSentinels{file: "s" + secret(5) + "_test.go", passing: "TestT" + secret(5), failing: "TestT" + secret(5), double: "TestT" + secret(5)}
+	var names goSentinels
 	var failed goFailure
 	binary := ""
 	var built tare.Run
 	if !req.pkg.absent {
 		var err error
-		if built, failed, err = b.buildTests(ctx, req.pkg, names); err != nil {
+		if built, names, failed, err = b.buildTests(ctx, req.pkg); err != nil {
 			return tare.Run{}, err
 		}
 		binary = filepath.Join(b.dir, "out", "t.test")

@@ -164,41 +164,58 @@ func (b *goBench) layOverlay(o overlay) (string, error) {
 // goSentinels are the grader's tests in one package.
 type goSentinels struct{ file, passing, failing, double string }
 
+func newGoSentinels() goSentinels {
+	return goSentinels{file: "s" + secret(5) + "_test.go", passing: "TestT" + secret(5), failing: "TestT" + secret(5), double: "TestT" + secret(5)}
+}
+
 func (s goSentinels) source(pkg string) []byte {
 	return fmt.Appendf(nil, "package %s\n\nimport %[2]s \"testing\"\n\nfunc %[3]s(t *%[2]s.T) {}\nfunc %[4]s(t *%[2]s.T) { t.Fail() }\nfunc %[5]s(t *%[2]s.T) { t.Fail() }\n",
 		pkg, "t"+strings.TrimSuffix(s.file, "_test.go"), s.passing, s.failing, s.double)
 }
 
-// buildTests builds the tests of p, with the grader's among them. Where nothing but the bodies of some tests is wrong, it
-// builds the others without those. The run that it returns has what is known of the commands.
-func (b *goBench) buildTests(ctx context.Context, p goPackage, names goSentinels) (run tare.Run, failed goFailure, err error) {
+// buildTests builds the tests of p, with the grader's among them, unless that has been done and is kept. Where nothing but
+// the bodies of some tests is wrong, it builds the others without those. The run that it returns has what is known of the
+// commands; names is what the grader's tests are called.
+func (b *goBench) buildTests(ctx context.Context, p goPackage) (run tare.Run, names goSentinels, failed goFailure, err error) {
+	kept, err := b.keptDir("tests", p.dir, p.name)
+	if err != nil {
+		return run, names, failed, err
+	}
+	if made, ok := b.reuse(kept, "t.test"); ok && len(made.Sentinels) == 3 {
+		run.Command = append(made.Argv, "&&")
+		return run, goSentinels{passing: made.Sentinels[0], failing: made.Sentinels[1], double: made.Sentinels[2]}, failed, nil
+	}
+	names = newGoSentinels()
 	o := b.overlay()
 	o[path.Join(p.dir, names.file)] = names.source(p.name)
 	binary := filepath.Join(b.dir, "out", "t.test")
 	for range 3 {
 		if err := os.RemoveAll(binary); err != nil {
-			return run, failed, fmt.Errorf("clearing up: %w", err)
+			return run, names, failed, fmt.Errorf("clearing up: %w", err)
 		}
 		a, err := b.goCommand(ctx, o, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", "t.test", "./"+p.dir)
 		if err != nil {
-			return run, failed, err
+			return run, names, failed, err
 		}
 		d := a.describe(nil)
 		run.Seconds += d.Seconds
-		run.Command = append(a.argv, "&&")
+		run.Command = append(slices.Clone(a.argv), "&&")
 		info, err := os.Lstat(binary)
 		if err == nil && info.Mode().IsRegular() && a.result.Exit == 0 && a.result.Ended == "" {
-			return run, failed, nil
+			if failed.tests == nil { // the whole package
+				err = b.keep(kept, "t.test", goMade{Argv: a.argv, Sentinels: []string{names.passing, names.failing, names.double}})
+			}
+			return run, names, failed, err
 		}
 		run.Output = d.Output
 		errs := b.errors(a)
 		if !failed.prune(p, errs, o) {
 			failed.whole, failed.errs = true, errs
-			return run, failed, nil
+			return run, names, failed, nil
 		}
 	}
 	failed.whole = true
-	return run, failed, nil
+	return run, names, failed, nil
 }
 
 // goTools is the toolchain, and what was made ready with it once for all runs on this machine.

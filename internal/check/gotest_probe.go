@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,29 +35,17 @@ func (GoTest) Probe(ctx context.Context, sb sandbox.Sandbox, req ProbeRequest) (
 		return tare.Run{}, err
 	}
 	defer b.close(&err)
-	dir := "p" + secret(8)
-	o := b.overlay()
-	for name, src := range program {
-		o[path.Join(dir, name)] = src
+	built, ok, err := b.buildProbe(ctx, program)
+	if err != nil || !ok {
+		built.Tree = req.Tree.Digest()
+		return built, err
 	}
-	a, err := b.goCommand(ctx, o, "build", "-ldflags=-s -w", "-o", "probe", "./"+dir)
+	a, err := b.ask(ctx, questions, req.Wall)
 	if err != nil {
 		return tare.Run{}, err
 	}
-	built := a.describe(b.disk)
-	if a.result.Exit != 0 || a.result.Ended != "" {
-		out, out.Tree = built, req.Tree.Digest()
-		out.Defect = fmt.Sprintf("the probe could not be built: %s", strings.ReplaceAll(b.errors(a)[0].String(), dir+"/", "hidden/"))
-		return out, nil
-	}
-	if a, err = b.ask(ctx, questions, req.Wall); err != nil {
-		return tare.Run{}, err
-	}
 	out = a.describe(req.Tree)
-	out.Command = append(append(built.Command, "&&"), out.Command...)
-	for i := range out.Command {
-		out.Command[i] = strings.ReplaceAll(out.Command[i], dir, "hidden")
-	}
+	out.Command = slices.Concat(built.Command, []string{"&&"}, out.Command)
 	out.Seconds += built.Seconds
 	rep := a.read()
 	out.Cases = rep.cases(req.Cases)
@@ -65,6 +55,41 @@ func (GoTest) Probe(ctx context.Context, sb sandbox.Sandbox, req ProbeRequest) (
 	rep.checkCases(a, len(req.Cases), len(out.Cases))
 	out.Defect, out.Complete = rep.defect, rep.defect == ""
 	return out, nil
+}
+
+// buildProbe builds the program of the probe, unless that has been done and is kept. It is false where that cannot be done,
+// and the run says why.
+func (b *goBench) buildProbe(ctx context.Context, program map[string][]byte) (run tare.Run, ok bool, err error) {
+	what := []string{"probe"}
+	for _, name := range slices.Sorted(maps.Keys(program)) {
+		what = append(what, name, string(program[name]))
+	}
+	kept, err := b.keptDir(what...)
+	if err != nil {
+		return run, false, err
+	}
+	if made, ok := b.reuse(kept, "probe"); ok {
+		run.Command = made.Argv
+		return run, true, nil
+	}
+	dir := "p" + secret(8)
+	o := b.overlay()
+	for name, src := range program {
+		o[path.Join(dir, name)] = src
+	}
+	a, err := b.goCommand(ctx, o, "build", "-ldflags=-s -w", "-o", "probe", "./"+dir)
+	if err != nil {
+		return run, false, err
+	}
+	run = a.describe(b.disk)
+	for i := range run.Command {
+		run.Command[i] = strings.ReplaceAll(run.Command[i], dir, "hidden")
+	}
+	if a.result.Exit != 0 || a.result.Ended != "" {
+		run.Defect = fmt.Sprintf("the probe could not be built: %s", strings.ReplaceAll(b.errors(a)[0].String(), dir+"/", "hidden/"))
+		return run, false, nil
+	}
+	return run, true, b.keep(kept, "probe", goMade{Argv: run.Command})
 }
 
 // ask runs the probe's program.
