@@ -25,6 +25,18 @@ func Identity(runner string) (string, error) {
 	}
 }
 
+// Equipped says what of a runner's tools is missing, or cannot be shown to a command in the sandbox.
+func Equipped(runner string) error {
+	if _, err := Identity(runner); err != nil {
+		return err
+	}
+	if runner == "gotest" {
+		_, err := sandbox.FindToolchain("go")
+		return err
+	}
+	return nil
+}
+
 // goIdentity reads some twenty megabytes, and so is asked once.
 var goIdentity = sync.OnceValues(func() (string, error) {
 	program, err := sandbox.Resolve("go")

@@ -62,7 +62,7 @@ func equipped(tasks []*tare.Task) error {
 			continue
 		}
 		seen[t.Runner] = true
-		if _, err := check.Identity(t.Runner); err != nil {
+		if err := check.Equipped(t.Runner); err != nil {
 			mend := ""
 			if line := mendRunner(t.Runner); line != "" {
 				mend = "\n  to mend it: " + line
