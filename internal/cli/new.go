@@ -23,21 +23,24 @@ func (a *app) new() *cobra.Command {
 }
 
 func (a *app) newTicket() *cobra.Command {
-	var commit, repo, title string
+	var commit, repo, title, runner string
 	c := &cobra.Command{
 		Use:   "ticket DIR",
 		Short: "Make the folder of a ticket, from nothing or from a commit that fixed something",
 		Long: `ticket makes a folder in the form of docs/tasks.md. With --from-commit the seed is the commit's parent; what the commit
 changed below the sources becomes reference a, and the rest of it the regression test. What is left to write is marked TO WRITE, and the
 folder is no task until that is done: 'tare list DIR' names what is missing, with its place.`,
-		Example: "  tare new ticket my_ticket\n  tare new ticket my_ticket --from-commit 3f2a9c1 --repo ../shop",
+		Example: "  tare new ticket my_ticket\n  tare new ticket my_ticket --from-commit 3f2a9c1 --repo ../shop\n  tare new ticket my_ticket --runner gotest",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir := args[0]
 			if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 				return usage("%s is there already", dir)
 			}
-			d := suite.Draft{Title: title}
+			if _, err := check.For(runner); err != nil {
+				return exit{exitUsage, err}
+			}
+			d := suite.Draft{Title: title, Runner: runner}
 			if d.Title == "" {
 				d.Title = strings.ReplaceAll(filepath.Base(dir), "_", " ")
 			}
@@ -61,6 +64,7 @@ folder is no task until that is done: 'tare list DIR' names what is missing, wit
 	}
 	c.Flags().StringVar(&commit, "from-commit", "", "the commit that fixed the bug")
 	c.Flags().StringVar(&repo, "repo", ".", "the repository of the commit")
+	c.Flags().StringVar(&runner, "runner", "pytest", "what runs its tests: pytest or gotest")
 	c.Flags().StringVar(&title, "title", "", "one line; default: the folder's name")
 	return c
 }
@@ -75,7 +79,7 @@ func (a *app) draftFrom(ctx context.Context, d suite.Draft, repo, commit string)
 		return d, exit{exitUsage, err}
 	}
 	err = a.withRig(ctx, func(ctx context.Context, r *rig) error {
-		runner, err := check.For("pytest")
+		runner, err := check.For(d.Runner)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 // A Draft is what is known of a ticket before its author has written it.
 type Draft struct {
 	Title   string
+	Runner  string    // "" for pytest
 	Seed    tare.Tree // the workspace as the agent will get it; empty: an example
 	Fixed   tare.Tree // the same, put right; empty: unknown
 	Sources []string  // directories that hold the subject; empty: guessed from Seed
@@ -23,11 +24,18 @@ type Draft struct {
 // loader refuses the folder until that is done: a half-made task is no task. Changes from Seed to Fixed below the sources become
 // reference a, the others its regression test.
 func Scaffold(d Draft) (tare.Tree, error) {
+	if d.Runner == "" {
+		d.Runner = "pytest"
+	}
+	form, ok := runners[d.Runner]
+	if !ok {
+		return nil, fmt.Errorf("there is no runner %q; there are %s", d.Runner, strings.Join(runnerNames(), " and "))
+	}
 	if len(d.Seed) == 0 {
-		d = exampleDraft(d.Title)
+		d = form.example(d.Title)
 	}
 	if len(d.Sources) == 0 {
-		d.Sources = guessSources(d.Seed)
+		d.Sources = guessSources(d.Seed, path.Ext(form.probe))
 	}
 	files := under("seed", d.Seed)
 	var fix, test tare.Tree
@@ -35,7 +43,7 @@ func Scaffold(d Draft) (tare.Tree, error) {
 		f, ok := d.Fixed.Lookup(c.Path)
 		switch {
 		case !ok: // deleted: an overlay cannot say so, the author must
-		case tare.Under(c.Path, d.Sources...):
+		case tare.Under(c.Path, d.Sources...) && (form.tests == nil || !form.tests.MatchString(c.Path)):
 			fix = append(fix, f)
 		default:
 			test = append(test, f)
@@ -46,7 +54,7 @@ func Scaffold(d Draft) (tare.Tree, error) {
 	text := func(p, s string) { files = append(files, tare.File{Path: p, Mode: 0o644, Data: []byte(s)}) }
 	text("task.yaml", taskYAML(d))
 	text("ticket.md", "TO WRITE: the symptom, as whoever met it would tell it.\n\nRequirements:\n\n1. TO WRITE: what must hold, one sentence that a case can check.\n2. TO WRITE: a regression test is added.\n")
-	text("hidden/probe.py", probePy)
+	text(form.probe, form.draft)
 	return tare.NewTree(files)
 }
 
@@ -58,12 +66,13 @@ func under(dir string, t tare.Tree) []tare.File {
 	return out
 }
 
-// guessSources is src where there is one, else every top-level directory with code in it that is not for tests.
-func guessSources(t tare.Tree) []string {
+// guessSources is src where there is one, else every top-level directory with code in it, files that end in ext, that is
+// not for tests.
+func guessSources(t tare.Tree, ext string) []string {
 	var dirs []string
 	for _, f := range t {
 		dir, _, nested := strings.Cut(f.Path, "/")
-		if !nested || !strings.HasSuffix(f.Path, ".py") || strings.HasPrefix(dir, ".") || strings.Contains(dir, "test") {
+		if !nested || !strings.HasSuffix(f.Path, ext) || strings.HasPrefix(dir, ".") || strings.Contains(dir, "test") {
 			continue
 		}
 		if dir == "src" {
@@ -81,7 +90,7 @@ func taskYAML(d Draft) string {
 kind: ticket
 title: %q
 category: development
-runner: pytest
+runner: %s
 sources: [%s]
 limits: {wall: 10m, turns: 60, check: 20s}
 
@@ -92,7 +101,7 @@ requirements:
 
 # Every test of the seed.
 visible:
-`, d.Title, strings.Join(d.Sources, ", "))
+`, d.Title, d.Runner, strings.Join(d.Sources, ", "))
 	for _, id := range d.Visible {
 		fmt.Fprintf(&b, "  - %q\n", id)
 	}
@@ -135,16 +144,37 @@ def TO_WRITE():
     raise NotImplementedError
 `
 
-// exampleDraft is a workspace to start from where there is none.
-func exampleDraft(title string) Draft {
-	text := func(p, s string) tare.File { return tare.File{Path: p, Mode: 0o644, Data: []byte(s)} }
+const probeGo = `package main
+
+// The functions of this file call the code and return plain values. They assert nothing.
+
+func TO_WRITE() error { panic("to be written") }
+`
+
+func textFile(p, s string) tare.File { return tare.File{Path: p, Mode: 0o644, Data: []byte(s)} }
+
+// examplePython is a workspace to start from where there is none.
+func examplePython(title string) Draft {
 	return Draft{
-		Title: title,
+		Title: title, Runner: "pytest",
 		Seed: tare.Tree{
-			text("src/example/__init__.py", ""),
-			text("src/example/core.py", "def TO_WRITE():\n    return None\n"),
-			text("tests/test_core.py", "from example.core import TO_WRITE\n\n\ndef test_to_write():\n    assert TO_WRITE() is None\n"),
+			textFile("src/example/__init__.py", ""),
+			textFile("src/example/core.py", "def TO_WRITE():\n    return None\n"),
+			textFile("tests/test_core.py", "from example.core import TO_WRITE\n\n\ndef test_to_write():\n    assert TO_WRITE() is None\n"),
 		},
 		Sources: []string{"src"}, Visible: []string{"tests/test_core.py::test_to_write"},
+	}
+}
+
+// exampleGo is the same in Go.
+func exampleGo(title string) Draft {
+	return Draft{
+		Title: title, Runner: "gotest",
+		Seed: tare.Tree{
+			textFile("core/core.go", "// Package core is TO WRITE.\npackage core\n\nfunc ToWrite() error { return nil }\n"),
+			textFile("core/core_test.go", "package core\n\nimport \"testing\"\n\nfunc TestToWrite(t *testing.T) {\n\tif err := ToWrite(); err != nil {\n\t\tt.Error(err)\n\t}\n}\n"),
+			textFile("go.mod", "module example\n\ngo 1.24\n"),
+		},
+		Sources: []string{"core"}, Visible: []string{"core/core_test.go::TestToWrite"},
 	}
 }

@@ -30,6 +30,9 @@ type runnerForm struct {
 	defines *regexp.Regexp // a line that makes names known to the probe; its groups hold them
 	rubbish *regexp.Regexp // paths that running the code leaves behind
 	tests   *regexp.Regexp // paths that are tests wherever they stand, and so no sources; nil for none
+
+	draft   string                   // a probe to start from
+	example func(title string) Draft // a ticket to start from
 }
 
 var runners = map[string]runnerForm{
@@ -37,12 +40,16 @@ var runners = map[string]runnerForm{
 		probe:   hiddenDir + "/probe.py",
 		defines: regexp.MustCompile(`(?m)^(?:async +)?(?:def|class) +(\w+)|^(\w+) *=|^from +\S+ +import +(.*)`),
 		rubbish: regexp.MustCompile(`(^|/)(__pycache__|\.pytest_cache|\.mypy_cache)(/|$)|\.pyc$`),
+		draft:   probePy,
+		example: examplePython,
 	},
 	"gotest": {
 		probe:   hiddenDir + "/probe.go",
 		defines: regexp.MustCompile(`(?m)^func +(\w+)\(`),
 		rubbish: regexp.MustCompile(`\.(test|prof)$|(^|/)testdata/fuzz/`),
 		tests:   regexp.MustCompile(`_test\.go$|(^|/)testdata/`),
+		draft:   probeGo,
+		example: exampleGo,
 	},
 }
 
