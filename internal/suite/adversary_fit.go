@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"path"
 	"slices"
@@ -123,6 +125,8 @@ func placeholders(task *tare.Task) map[string]string {
 		put("@source@", f.Path)
 		put("@module@", moduleName(f.Path, task.Sources))
 		put("@source_dir@", path.Dir(f.Path))
+		put("@source_base@", path.Base(f.Path))
+		put("@package@", packageName(old))
 		sum := sha256.Sum256(old.Data)
 		put("@source_sha256@", hex.EncodeToString(sum[:]))
 		put("@seed_source@", jsonText(string(old.Data)))
@@ -151,6 +155,9 @@ func placeholders(task *tare.Task) map[string]string {
 		file := visibleFile(task)
 		put("@visible_file@", file)
 		put("@test_dir@", path.Dir(file))
+		if f, ok := task.Seed.Lookup(file); ok {
+			put("@test_package@", strings.TrimSuffix(packageName(f), "_test"))
+		}
 		put("@visible_upper@", path.Join(path.Dir(file), strings.ToUpper(path.Base(file))))
 		put("@visible_ids@", jsonText(task.Visible))
 	}
@@ -188,6 +195,18 @@ func moduleName(p string, sources []string) string {
 		}
 	}
 	return strings.ReplaceAll(strings.TrimSuffix(stem, "/__init__"), "/", ".")
+}
+
+// packageName is the name in the package clause of a Go file; "" for what is none.
+func packageName(f tare.File) string {
+	if !strings.HasSuffix(f.Path, ".go") {
+		return ""
+	}
+	g, err := parser.ParseFile(token.NewFileSet(), f.Path, f.Data, parser.PackageClauseOnly)
+	if err != nil {
+		return ""
+	}
+	return g.Name.Name
 }
 
 // lineOnlyIn is the longest line of text that is nowhere in other, as JSON.
