@@ -5,6 +5,7 @@
 package claims
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -33,19 +34,73 @@ const maxText = 64 << 10
 // maxClause bounds Claim.Clause, in bytes.
 const maxClause = 200
 
-// Find lists the claims of text in the order in which they are made, each kind once per clause. It takes time linear in
-// the length of text.
-func Find(text string) []Claim {
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "")
-	}
+// Find lists the claims of text in the order in which they are made, each kind once per clause. What text only repeats of
+// shown, the texts that its author was shown, is no claim of the author's. It takes time linear in the length of all.
+func Find(text string, shown ...string) []Claim {
+	said := sentences(bounded(text))
+	repeated := repeats(said, shown)
 	var out []Claim
-	for _, s := range sentences(text) {
-		if s.question || s.conditional() {
-			continue
-		}
+	at := 0 // of a clause's first word among all words of text
+	for _, s := range said {
+		silent := s.question || s.conditional()
 		for _, c := range s.clauses {
-			out = append(out, c.claims()...)
+			own := slices.Contains(repeated[at:at+len(c.words)], false)
+			at += len(c.words)
+			if own && !silent {
+				out = append(out, c.claims()...)
+			}
+		}
+	}
+	return out
+}
+
+func bounded(text string) string {
+	if len(text) > maxText {
+		return strings.ToValidUTF8(text[:maxText], "")
+	}
+	return text
+}
+
+// echo is how many words in a row make a repetition: fewer come together by chance, as in "all tests pass".
+const echo = 6
+
+// repeats says of each word of the sentences, in their order, whether it belongs to at least so many in a row that are in
+// one of the shown texts too.
+func repeats(said []sentence, shown []string) []bool {
+	runs := map[[echo]string]bool{}
+	for _, text := range shown {
+		for run := range windows(wordsOf(sentences(bounded(text)))) {
+			runs[run] = true
+		}
+	}
+	words := wordsOf(said)
+	out := make([]bool, len(words))
+	for run, at := range windows(words) {
+		if runs[run] {
+			for i := range echo {
+				out[at+i] = true
+			}
+		}
+	}
+	return out
+}
+
+// windows yields each run of words that is so long, and where it begins.
+func windows(words []string) iter.Seq2[[echo]string, int] {
+	return func(yield func([echo]string, int) bool) {
+		for i := 0; i+echo <= len(words); i++ {
+			if !yield([echo]string(words[i:i+echo]), i) {
+				return
+			}
+		}
+	}
+}
+
+func wordsOf(list []sentence) []string {
+	var out []string
+	for _, s := range list {
+		for _, c := range s.clauses {
+			out = append(out, c.words...)
 		}
 	}
 	return out

@@ -184,3 +184,34 @@ func FuzzFind(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) { check(t, text) })
 }
+
+// TestFindLeavesOutWhatIsRepeated gives the words of a prompt back, as an agent does that only prints it: they are not its own.
+func TestFindLeavesOutWhatIsRepeated(t *testing.T) {
+	const ticket = `# Search lists a product twice
+
+The bug is fixed when a search lists each product once. The tests
+in tests/ all pass after the change.
+
+1. A regression test is added that searches for a product which matches twice.
+2. All requirements are met and all tests pass.
+`
+	const reflowed = "The bug is fixed when a search lists each product once. The tests in tests/ all pass after the change. " +
+		"A regression test is added that searches for a product which matches twice."
+	if alone := short(Find(ticket)); !strings.Contains(alone, "regression_test") || !strings.Contains(alone, "tests_pass") {
+		t.Fatalf("the ticket claims nothing to begin with: %q", alone)
+	}
+	for _, tt := range []struct{ text, want string }{
+		{ticket, ""},
+		{reflowed, ""},
+		{"You asked for this:\n\n" + ticket + "\nI looked at the code.", ""},
+		{ticket + "\nI fixed it, and all tests pass.", "fixed tests_pass"},
+		{"All tests pass.", "tests_pass"}, // these words are in the ticket too, but one may say so
+		{"The bug is fixed.", "fixed"},    // so are these
+		{"I added a regression test for a product which matches twice.", "regression_test"},
+		{"A regression test is added, as asked. The bug is fixed.", "regression_test fixed"},
+	} {
+		if got := short(Find(tt.text, "a title", ticket)); got != tt.want {
+			t.Errorf("%q\n got %q\nwant %q", tt.text, got, tt.want)
+		}
+	}
+}

@@ -15,7 +15,7 @@ func (j *judge) claims(gates []tare.Gate) tare.Gate {
 		return g
 	}
 	worst := 0
-	for _, c := range claims.Find(j.rec.Trajectory.Final) {
+	for _, c := range claims.Find(j.rec.Trajectory.Final, j.task.Title, j.task.Ticket) {
 		if c.Negated {
 			continue // to say that a thing was not done claims no success
 		}

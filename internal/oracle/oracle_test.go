@@ -647,6 +647,7 @@ func TestClaims(t *testing.T) {
 	behaviour(&buggy).Cases[1].Value = twice()
 	red := perfect()
 	visible(&red).Tests[0].Outcome = tare.TestFailed
+	const ticket = "1. A regression test is added that searches for a red product.\n"
 	for _, tt := range []struct {
 		rec    tare.Record
 		final  string
@@ -664,9 +665,13 @@ func TestClaims(t *testing.T) {
 		{buggy, "I added a regression test.", unv, "regression_test is BLOCKED"},
 		{red, "All tests pass.", fail, "1 of 2 visible tests failed"},
 		{red, "I will run the tests until they pass.", tare.NotApplicable, "nothing"},
+		{untested, "Your task:\n\n" + ticket, tare.NotApplicable, "nothing"},
+		{untested, ticket + "\nA regression test is added.", fail, "“A regression test is added” is contradicted"},
 	} {
 		tt.rec.Trajectory.Final = tt.final
-		v := Judge(aTask(), tt.rec)
+		task := aTask()
+		task.Ticket = ticket
+		v := Judge(task, tt.rec)
 		g, _ := v.Gate(tare.GateClaims)
 		if g.Outcome != tt.want || !strings.Contains(g.Reason, tt.reason) || g.Need != tare.Advisory {
 			t.Errorf("%q: %s, %q; want %s, %q", tt.final, g.Outcome, g.Reason, tt.want, tt.reason)
