@@ -24,8 +24,8 @@ func (a *app) show() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show TASK | RUN | RUN/EPISODE",
 		Short: "Show a task, a run, or one episode with its verdict",
-		Long: `show prints what is known of a task, a run or an episode. An episode is named by the run and enough of its task, agent and
-trial to tell it from others: RUN/bugfix_inventory/advanced, RUN/bugfix_inventory/advanced/2.`,
+		Long: `show prints what is known of a task, a run or an episode. An episode is named by the run and as much of its task, agent and
+trial as tells it from others: RUN/bugfix_inventory/advanced/2, or RUN/bug/adv/2 where that is one episode's only.`,
 		Example: "  tare show tickets/bugfix_inventory\n  tare show 3f2a9c1b7d04\n  tare show 3f2a9c1b7d04/bugfix_inventory/baseline --explain regression_test\n  tare show 3f2a9c1b7d04 --metrics",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -51,9 +51,8 @@ trial to tell it from others: RUN/bugfix_inventory/advanced, RUN/bugfix_inventor
 				return err
 			}
 			if rest != "" {
-				results = matching(results, rest)
-				if len(results) == 0 {
-					return usage("run %s has no episode %q; see 'tare show %s'", run, rest, run)
+				if results, err = matching(results, run, rest); err != nil {
+					return err
 				}
 			}
 			switch {
@@ -139,25 +138,75 @@ func (a *app) withProof(task *tare.Task, v tare.Verdict) tare.Verdict {
 	return v
 }
 
-// matching picks the episodes whose task, agent and trial begin as name says.
-func matching(results []run.Result, name string) []run.Result {
-	var out []run.Result
-	for _, r := range results {
-		ep := r.Job.Episode
-		_, short, _ := strings.Cut(ep.Task, "/")
-		who := ep.Agent
-		if i := strings.LastIndex(who, scriptMark); i > 0 && strings.HasPrefix(who, "cmd:") && !strings.Contains(name, scriptMark) {
-			who = who[:i]
-		}
-		for _, full := range []string{ep.Task, short} {
-			id := fmt.Sprintf("%s/%s/%d", full, who, ep.Trial)
-			if id == name || strings.HasPrefix(id, name+"/") {
-				out = append(out, r)
-				break
+// matching picks the episodes that name means: those whose task, agent and trial begin with its parts, whole or, where no
+// whole one fits, shortened. What could mean several things is bad usage, with a list of them.
+func matching(results []run.Result, id, name string) ([]run.Result, error) {
+	parts := strings.Split(strings.TrimSuffix(name, "/"), "/")
+	for _, fits := range []func(s, part string) bool{func(s, part string) bool { return s == part }, strings.HasPrefix} {
+		for _, form := range []func(tare.Episode) string{shortName, longName} {
+			hits, meant := fitting(results, parts, form, fits)
+			switch {
+			case len(meant) == 1:
+				return hits, nil
+			case len(meant) > 1:
+				return nil, usage("%q could be %d things of run %s:%s", name, len(meant), id, listed(id, meant))
 			}
 		}
 	}
-	return out
+	var all []string
+	for _, r := range results {
+		all = append(all, shortName(r.Job.Episode))
+	}
+	return nil, usage("run %s has no episode %q; it has%s", id, name, listed(id, all))
+}
+
+// fitting picks the episodes whose names, as form gives them, fit part by part, and lists the different things that were named.
+func fitting(results []run.Result, parts []string, form func(tare.Episode) string, fits func(s, part string) bool) (hits []run.Result, meant []string) {
+	for _, r := range results {
+		of := strings.Split(form(r.Job.Episode), "/")
+		if len(parts) > len(of) {
+			continue
+		}
+		ok := true
+		for i, part := range parts {
+			ok = ok && fits(of[i], part)
+		}
+		if !ok {
+			continue
+		}
+		hits = append(hits, r)
+		if m := strings.Join(of[:len(parts)], "/"); !slices.Contains(meant, m) {
+			meant = append(meant, m)
+		}
+	}
+	return hits, meant
+}
+
+// shortName names an episode without its suite, and a command without its script's hash.
+func shortName(ep tare.Episode) string {
+	_, task, _ := strings.Cut(ep.Task, "/")
+	who := ep.Agent
+	if i := strings.LastIndex(who, scriptMark); i > 0 && strings.HasPrefix(who, "cmd:") {
+		who = who[:i]
+	}
+	return fmt.Sprintf("%s/%s/%d", task, who, ep.Trial)
+}
+
+// longName names an episode in full.
+func longName(ep tare.Episode) string { return fmt.Sprintf("%s/%s/%d", ep.Task, ep.Agent, ep.Trial) }
+
+// listed is names of a run's parts, one a line, as they could be typed.
+func listed(id string, names []string) string {
+	const most = 20
+	var b strings.Builder
+	for i, n := range names {
+		if i == most {
+			fmt.Fprintf(&b, "\n  and %d more", len(names)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n  %s/%s", id, n)
+	}
+	return b.String()
 }
 
 func (a *app) showTask(t *tare.Task, ticket bool) error {
