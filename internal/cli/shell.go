@@ -8,6 +8,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,7 +106,7 @@ func (a *app) openShell(ctx context.Context, r *rig, task *tare.Task, tree tare.
 	}
 	defer func() { err = errors.Join(err, more.Release()) }()
 	maps.Copy(env, more.Env)
-	a.note("the tests here: %v; the probe is in %s; exit or Ctrl-D ends", argv, shellHidden)
+	a.note("to run the tests: %s\nthe probe is in %s; exit or Ctrl-D ends", commandLine(argv), shellHidden)
 	cmd := sandbox.Cmd{
 		Argv: []string{"/bin/sh"}, Dir: shellWorkspace, Env: env, StdinFile: in,
 		Mounts: append(more.Mounts, sandbox.Mount{Host: ws.Dir, Guest: shellWorkspace, Writable: true}, sandbox.Mount{Host: hidden, Guest: shellHidden}),
@@ -121,7 +123,7 @@ func (a *app) openShell(ctx context.Context, r *rig, task *tare.Task, tree tare.
 		return shellExit(r.sb.Run(ctx, cmd))
 	}
 	// script gives the shell a terminal of the sandbox's own; the real one never gets in.
-	cmd.Argv = []string{"/usr/bin/script", "-qec", "/bin/bash --norc", "/dev/null"}
+	cmd.Argv = []string{"/usr/bin/script", "-qec", a.likeTerminal() + "exec /bin/bash --norc", "/dev/null"}
 	cmd.Env["TERM"] = envOr("TERM", "dumb")
 	cmd.Env["PS1"] = task.ID + " $ "
 	restore, err := forward()
@@ -131,6 +133,34 @@ func (a *app) openShell(ctx context.Context, r *rig, task *tare.Task, tree tare.
 	res, err := r.sb.Run(ctx, cmd)
 	restore()
 	return shellExit(res, err)
+}
+
+// likeTerminal gives the terminal inside the size of the real one, as far as that is known.
+func (a *app) likeTerminal() string {
+	tty, ok := a.stdin.(*os.File)
+	if !ok {
+		return ""
+	}
+	columns, rows, err := term.GetSize(int(tty.Fd()))
+	if err != nil || columns <= 0 || rows <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("stty columns %d rows %d; ", columns, rows)
+}
+
+// plainWord is what a shell takes as it stands.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// commandLine is argv as one would type it.
+func commandLine(argv []string) string {
+	words := make([]string, len(argv))
+	for i, w := range argv {
+		words[i] = w
+		if !plainWord.MatchString(w) {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // shellExit passes on how the shell ended, as a usage of the rig and not as a grade.
