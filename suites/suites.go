@@ -6,6 +6,7 @@ package suites
 import (
 	"embed"
 	"io/fs"
+	"slices"
 	"strings"
 )
 
@@ -48,5 +49,6 @@ func Archives() []Archive {
 	if err != nil {
 		panic(err) // what is embedded can be read
 	}
+	slices.SortFunc(out, func(a, b Archive) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }

@@ -65,13 +65,20 @@ func TestArchivesAreFresh(t *testing.T) {
 	}
 }
 
-// TestTickets holds the first suite to what is promised of it.
+// TestTickets holds the suites of tickets to what is promised of them.
 func TestTickets(t *testing.T) {
-	s, err := suite.LoadSuite("tickets")
-	if err != nil {
-		t.Fatal(err)
+	var tasks []*tare.Task
+	for _, name := range []string{"tickets", "tickets-go"} {
+		s, err := suite.LoadSuite(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks = append(tasks, s.Tasks...)
 	}
-	for _, task := range s.Tasks {
+	for _, task := range tasks {
+		if goes := strings.HasPrefix(task.ID, "tickets-go/"); goes != (task.Runner == "gotest") {
+			t.Errorf("%s is run by %s", task.ID, task.Runner)
+		}
 		if fixture := strings.HasSuffix(task.ID, "/edge_case_coverage"); fixture != (task.Category == tare.Fixture) {
 			t.Errorf("%s: category %s", task.ID, task.Category)
 		}

@@ -55,6 +55,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			env.Setenv("TICKETS", filepath.Join(root, "suites", "tickets"))
+			env.Setenv("GOTICKETS", filepath.Join(root, "suites", "tickets-go"))
+			env.Setenv("BIN", bin)
 			env.Setenv("TASKS", filepath.Join(root, "internal", "cli", "testdata", "tasks"))
 			env.Setenv("TARE_STATE", filepath.Join(env.WorkDir, "state"))
 			return nil

@@ -1,0 +1,3 @@
+module settings
+
+go 1.24

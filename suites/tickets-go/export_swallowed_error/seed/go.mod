@@ -1,0 +1,3 @@
+module exports
+
+go 1.24

@@ -1,0 +1,3 @@
+module oncall
+
+go 1.24

@@ -1,0 +1,3 @@
+module metering
+
+go 1.24
