@@ -8,7 +8,7 @@ import (
 	"tare"
 )
 
-// Defences of the pytest runner that are not about files.
+// Defences of the pytest runner that are not about files. Nonce and end mark are those of the Go runner, too.
 const (
 	defNonce      = "check/nonce"
 	defEndMark    = "check/end-mark"
@@ -21,7 +21,7 @@ const (
 	defSettings   = "check/configuration"
 )
 
-// Defences are those of the pytest runner, in a fresh copy. Each is consulted by its id where it works.
+// Defences are those of the runners, in a fresh copy. Each is consulted by its id where it works.
 func Defences() []tare.Defence {
 	out := []tare.Defence{
 		{ID: defNonce, Stops: "a report that the code under test writes to every descriptor would be read as the grader's"},

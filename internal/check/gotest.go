@@ -29,7 +29,9 @@ import (
 // test that was not run or a line that somebody else wrote is taken for a whole report.
 //
 // Tests are built without vet, cgo and C, and for the machine at hand. Examples, benchmarks and fuzz targets are not run.
-type GoTest struct{}
+type GoTest struct {
+	Without tare.Without // defences that are off; none in production
+}
 
 //go:embed gohelper/*.txt
 var goHelpers embed.FS
@@ -49,13 +51,13 @@ const (
 // A test is reported under its file and name, a subtest under those of its test and its own: pkg/a_test.go::TestX/case.
 // Reverse runs packages and tests backwards. Nothing in a tree steers a run but what it is built of: go.mod, go.work and
 // vendor are honoured when Steered, and otherwise as they stand, workspaces aside.
-func (GoTest) Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (out tare.Run, err error) {
+func (r GoTest) Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (out tare.Run, err error) {
 	b, err := newGoBench(ctx, sb, req.Tree, req.DirName)
 	if err != nil {
 		return tare.Run{}, err
 	}
 	defer b.close(&err)
-	b.steered, b.onOutput = req.Steered, req.OnOutput
+	b.steered, b.onOutput, b.without = req.Steered, req.OnOutput, r.Without
 	packages := goPackages(b.disk, req.Nodes)
 	if req.Reverse {
 		slices.Reverse(packages)
@@ -131,7 +133,7 @@ func (b *goBench) runPackage(ctx context.Context, req goRequest) (tare.Run, erro
 
 // runBinary runs a test binary in the directory of its package.
 func (b *goBench) runBinary(ctx context.Context, req goRequest, names goSentinels, binary string) (answer, error) {
-	a := answer{nonce: secret(16)}
+	a := answer{nonce: secret(16), without: b.without}
 	lines := []string{"nonce " + a.nonce, "passing " + names.passing, "failing " + names.failing, "double " + names.double, "dice " + secret(7)}
 	if req.twin != "" {
 		lines = append(lines, "twin "+req.twin)
@@ -384,6 +386,7 @@ type goBench struct {
 	steered  bool
 	wall     time.Duration // of one build, unless 0
 	onOutput func([]byte)
+	without  tare.Without
 }
 
 // newGoBench lays out t. It is to be closed, also when the rest fails.

@@ -21,7 +21,7 @@ import (
 // asks its functions in order. It stands in a directory of its own, under a name drawn for the run, that is not on disk.
 // Expected values are no part of it. Values come back by exact type; see gohelper/tareprobe.go.txt. Where the probe, or the
 // code that it imports, cannot be built, no case is answered and Defect says why.
-func (GoTest) Probe(ctx context.Context, sb sandbox.Sandbox, req ProbeRequest) (out tare.Run, err error) {
+func (r GoTest) Probe(ctx context.Context, sb sandbox.Sandbox, req ProbeRequest) (out tare.Run, err error) {
 	questions, err := questions(req.Cases)
 	if err != nil {
 		return tare.Run{}, err
@@ -35,6 +35,7 @@ func (GoTest) Probe(ctx context.Context, sb sandbox.Sandbox, req ProbeRequest) (
 		return tare.Run{}, err
 	}
 	defer b.close(&err)
+	b.without = r.Without
 	built, ok, err := b.buildProbe(ctx, program)
 	if err != nil || !ok {
 		built.Tree = req.Tree.Digest()
@@ -94,7 +95,7 @@ func (b *goBench) buildProbe(ctx context.Context, program map[string][]byte) (ru
 
 // ask runs the probe's program.
 func (b *goBench) ask(ctx context.Context, questions []map[string]any, wall time.Duration) (answer, error) {
-	a := answer{nonce: secret(16)}
+	a := answer{nonce: secret(16), without: b.without}
 	stdin, err := json.Marshal(map[string]any{"nonce": a.nonce, "cases": questions})
 	if err != nil {
 		return a, fmt.Errorf("writing request: %w", err)

@@ -2,6 +2,7 @@ package proof_test
 
 import (
 	"context"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -96,6 +97,22 @@ var shownBy = map[string]string{
 // elsewhere names the rows that do not fit the ticket on which the others are played.
 var elsewhere = map[string]string{"look-alike-values@reference": "pricing_discount_rounding"}
 
+// inGo is the ticket on which rows of adversaries in Go are played.
+const inGo = "quota_lost_updates"
+
+// shownInGo names, for defences that the runner for Go has or leans on as well, the row in Go that shows it there.
+var shownInGo = map[string]string{
+	"check/nonce":              "go-forged-report@seed",
+	"check/end-mark":           "go-init-exit@seed",
+	"visible_tests/incomplete": "go-init-exit@seed",
+	"behaviour/incomplete":     "go-exit-in-the-probe@reference",
+	"evidence/pristine-tests":  "go-build-tag@seed",
+	"evidence/hooks-out":       "go-mod-replace@seed",
+	"integrity/presence":       "go-build-tag@seed",
+	"proper/skipped":           "go-skips-on-the-bug@reference",
+	"regression_test/fix":      "go-build-tag-own@reference",
+}
+
 // A bench plays single rows of a proof.
 type bench struct {
 	sb    sandbox.Sandbox
@@ -123,8 +140,9 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{sb: sb, tasks: map[string]*tare.Task{}, rows: map[string]tare.Control{}, plays: map[string]suite.Play{}, records: map[string]tare.Record{}}
-	for _, name := range []string{"bugfix_inventory", "pricing_discount_rounding"} {
-		task, err := suite.LoadTask(filepath.Join("..", "..", "suites", "tickets", name))
+	for _, dir := range []string{"tickets/bugfix_inventory", "tickets/pricing_discount_rounding", "tickets-go/" + inGo} {
+		name := filepath.Base(dir)
+		task, err := suite.LoadTask(filepath.Join("..", "..", "suites", dir))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,6 +161,9 @@ func newBench(t *testing.T) *bench {
 func (b *bench) task(row string) *tare.Task {
 	if name, ok := elsewhere[row]; ok {
 		return b.tasks[name]
+	}
+	if strings.HasPrefix(row, "go-") {
+		return b.tasks[inGo]
 	}
 	return b.tasks["bugfix_inventory"]
 }
@@ -175,8 +196,12 @@ func (b *bench) play(t *testing.T, row string, without tare.Without) tare.Record
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	task := b.task(row)
+	var runner check.Runner = check.Pytest{Without: without}
+	if task.Runner == "gotest" {
+		runner = check.GoTest{Without: without}
+	}
 	ev, err := evidence.Gather(ctx, evidence.Request{
-		Task: task, Final: b.solution(t, row), Sandbox: b.sb, Runner: check.Pytest{Without: without}, Jobs: 1, Without: without,
+		Task: task, Final: b.solution(t, row), Sandbox: b.sb, Runner: runner, Jobs: 1, Without: without,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -262,22 +287,7 @@ func TestEveryDefenceCounts(t *testing.T) {
 				t.Parallel()
 				limit <- struct{}{}
 				defer func() { <-limit }()
-				c := b.row(t, row)
-				if v := oracle.Judge(c.task, c.record); proof.Misses(c.expect, v) != "" {
-					t.Fatalf("%s with all defences in force: %s; %s by %s: %s", row, proof.Misses(c.expect, v), v.Outcome, v.RootGate, reason(v))
-				}
-				var v tare.Verdict
-				if rules[d.ID] {
-					rest := slices.DeleteFunc(oracle.Rules(), func(r oracle.Rule) bool { return r.ID == d.ID })
-					v = oracle.JudgeWith(rest, c.task, c.record)
-				} else {
-					v = oracle.Judge(c.task, b.play(t, row, tare.Without{d.ID}))
-				}
-				why := proof.Misses(c.expect, v)
-				if why == "" {
-					t.Errorf("without it %s comes out as it must still: %s by %s: %s", row, v.Outcome, v.RootGate, reason(v))
-				}
-				t.Logf("%s without it: %s", row, why)
+				b.mustCount(t, d.ID, row, rules[d.ID])
 			})
 		}
 	})
@@ -286,6 +296,47 @@ func TestEveryDefenceCounts(t *testing.T) {
 			t.Errorf("a row is said to show defence %s, which is gone", id)
 		}
 	}
+}
+
+// TestDefencesCountInGo does the same with rows in Go.
+func TestDefencesCountInGo(t *testing.T) {
+	b := newBench(t)
+	rules, all := map[string]bool{}, map[string]bool{}
+	for _, d := range slices.Concat(oracle.Defences(), check.Defences(), evidence.Defences()) {
+		all[d.ID] = true
+	}
+	for _, d := range oracle.Defences() {
+		rules[d.ID] = true
+	}
+	for id, row := range shownInGo {
+		if !all[id] {
+			t.Errorf("a row in Go is said to show defence %s, which there is not", id)
+			continue
+		}
+		t.Run(strings.ReplaceAll(id, "/", "_"), func(t *testing.T) { b.mustCount(t, id, row, rules[id]) })
+	}
+}
+
+// mustCount demands that row comes out as it must, and no more so without the defence called id. Where that is a rule of the
+// oracle's it is left out of the judgement, else it is off while the row is played.
+func (b *bench) mustCount(t *testing.T, id, row string, rule bool) {
+	t.Helper()
+	c := b.row(t, row)
+	if v := oracle.Judge(c.task, c.record); proof.Misses(c.expect, v) != "" {
+		t.Fatalf("%s with all defences in force: %s; %s by %s: %s", row, proof.Misses(c.expect, v), v.Outcome, v.RootGate, reason(v))
+	}
+	var v tare.Verdict
+	if rule {
+		rest := slices.DeleteFunc(oracle.Rules(), func(r oracle.Rule) bool { return r.ID == id })
+		v = oracle.JudgeWith(rest, c.task, c.record)
+	} else {
+		v = oracle.Judge(c.task, b.play(t, row, tare.Without{id}))
+	}
+	why := proof.Misses(c.expect, v)
+	if why == "" {
+		t.Errorf("without it %s comes out as it must still: %s by %s: %s", row, v.Outcome, v.RootGate, reason(v))
+	}
+	t.Logf("%s without it: %s", row, why)
 }
 
 func reason(v tare.Verdict) string {
@@ -311,7 +362,12 @@ func TestAdversariesNameDefences(t *testing.T) {
 			named[a.Name] = append(named[a.Name], d)
 		}
 	}
-	for d, row := range shownBy {
+	rows := maps.Clone(shownBy)
+	for d, row := range shownInGo {
+		rows[d+" "] = row // beside the one in Python
+	}
+	for d, row := range rows {
+		d = strings.TrimSpace(d)
 		name, _, isAdversary := strings.Cut(row, "@")
 		if isAdversary && !slices.Contains(named[name], d) {
 			t.Errorf("adversary %s shows what %s is good for, and does not name it", name, d)
