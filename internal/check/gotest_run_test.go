@@ -135,14 +135,38 @@ func TestGoHostile(t *testing.T) {
 			if outcomes(r)[touching] == tare.TestPassed {
 				t.Errorf("the failing test reads as passed: %v", r.Tests)
 			}
-			if c.name == "the request taken" || c.name == "the environment cleared" {
-				return // who is first is not laid down; that nothing passes is
-			}
 			if r.Complete != (c.defect == "") || !strings.Contains(r.Defect, c.defect) {
 				t.Fatalf("complete %v, defect %q; want %q in it", r.Complete, r.Defect, c.defect)
 			}
 			if c.defect == "" && (!sentinelsRight(r) || outcomes(r)[touching] != tare.TestFailed || outcomes(r)[other] != tare.TestPassed) {
 				t.Errorf("%v %v", r.Sentinels, r.Tests)
+			}
+		})
+	}
+}
+
+// TestGoStartsFirst has packages that import next to nothing look for what the instrument is told, wherever they lie: the
+// instrument has taken it by then.
+func TestGoStartsFirst(t *testing.T) {
+	const early = "\n\nimport \"syscall\"\n\nfunc init() {\n\tif v, _ := syscall.Getenv(\"TARE_CHANNEL\"); v != \"\" {\n\t\tsyscall.Write(2, []byte(\"TAKEN\"))\n\t}\n\tif n, _ := syscall.Read(0, make([]byte, 99)); n > 0 {\n\t\tsyscall.Write(2, []byte(\"TAKEN\"))\n\t}\n\tsyscall.Write(2, []byte(\"LOOKED\"))\n}\n"
+	const from = "package span\n\nimport _ \"ticket/"
+	const test = "import \"testing\"\n\nfunc TestMore(t *testing.T) {}\n"
+	for name, more := range map[string][]string{
+		"the package itself":        {"span/early.go", "package span" + early},
+		"one that it imports":       {"a/early.go", "package a" + early, "span/bad.go", from + "a\"\n"},
+		"one below testdata":        {"span/testdata/a/early.go", "package a" + early, "span/bad.go", from + "span/testdata/a\"\n"},
+		"one that ./... leaves out": {"_a/early.go", "package a" + early, "span/bad.go", from + "_a\"\n"},
+		"one of two files":          {"a/a.go", "//go:build never\n\npackage b\n", "a/early.go", "package a" + early, "span/bad.go", from + "a\"\n"},
+		"one of the tests":          {"a/early.go", "package a" + early, "span/more_test.go", "package span\n\nimport _ \"ticket/a\"\n" + test},
+		"an external test":          {"span/ext_test.go", "package span_test" + early},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runGo(t, TestRequest{Tree: goTree(t, more...), Nodes: []string{touching, other}, Twin: touching})
+			if !r.Complete || !sentinelsRight(r) || outcomes(r)[other] != tare.TestPassed || outcomes(r)[touching] != tare.TestFailed {
+				t.Errorf("%q %v %v\n%s", r.Defect, r.Sentinels, r.Tests, r.Output)
+			}
+			if out := string(r.Output); strings.Contains(out, "TAKEN") || !strings.Contains(out, "LOOKED") {
+				t.Errorf("it printed %q", out)
 			}
 		})
 	}

@@ -90,6 +90,7 @@ var Placeholders = map[string]string{
 	"@source_dir@":     "the directory of that file",
 	"@source_base@":    "the name of that file, without its directory",
 	"@package@":        "the name of the package of @source@, in Go",
+	"@import_path@":    "the path by which Go imports the package of @source@",
 	"@root@":           "the first of the ticket's sources",
 	"@visible_file@":   "path of the file of the first visible test",
 	"@visible_upper@":  "the same path with its file name in capitals",

@@ -127,6 +127,7 @@ func placeholders(task *tare.Task) map[string]string {
 		put("@source_dir@", path.Dir(f.Path))
 		put("@source_base@", path.Base(f.Path))
 		put("@package@", packageName(old))
+		put("@import_path@", importPath(task.Seed, path.Dir(f.Path)))
 		sum := sha256.Sum256(old.Data)
 		put("@source_sha256@", hex.EncodeToString(sum[:]))
 		put("@seed_source@", jsonText(string(old.Data)))
@@ -207,6 +208,17 @@ func packageName(f tare.File) string {
 		return ""
 	}
 	return g.Name.Name
+}
+
+// importPath is the path by which Go imports the package in dir of the module seed; "" where there is no module.
+func importPath(seed tare.Tree, dir string) string {
+	mod, _ := seed.Lookup("go.mod")
+	for line := range strings.Lines(string(mod.Data)) {
+		if module, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
+			return path.Join(module, dir)
+		}
+	}
+	return ""
 }
 
 // lineOnlyIn is the longest line of text that is nowhere in other, as JSON.

@@ -59,19 +59,23 @@ func TestGoPlaceholders(t *testing.T) {
 	task := &tare.Task{
 		ID: "s/t", Runner: "gotest", Sources: []string{"sum"}, Visible: []string{"sum/sum_test.go::TestSum"},
 		Seed: tare.Tree{
+			{Path: "go.mod", Mode: 0o644, Data: []byte("// m adds.\nmodule example.org/m\n\ngo 1.24\n")},
 			{Path: "sum/sum.go", Mode: 0o644, Data: []byte("// Package sum adds.\npackage sum // of numbers\n\nvar bug = 1\n")},
 			{Path: "sum/sum_test.go", Mode: 0o644, Data: []byte("package sum_test\n")},
 		},
 		References: []tare.Reference{{Name: "a", Fix: tare.Tree{{Path: "sum/sum.go", Mode: 0o644, Data: []byte("package sum\n")}}}},
 	}
-	if got, ok := fill("@package@ @test_package@ @source_base@ @source_dir@", placeholders(task)); !ok || got != "sum sum sum.go sum" {
+	if got, ok := fill("@package@ @test_package@ @source_base@ @source_dir@ @import_path@", placeholders(task)); !ok || got != "sum sum sum.go sum example.org/m/sum" {
 		t.Errorf("%q, %v", got, ok)
 	}
-	task.Seed[0].Data = []byte("no Go\n")
+	task.Seed[1].Data = []byte("no Go\n")
 	if got, ok := fill("@package@", placeholders(task)); ok {
 		t.Errorf("a file that is no Go is of package %q", got)
 	}
-	if got, ok := fill("@package@ @test_package@", placeholders(adversaryTask())); ok {
+	if got, ok := fill("@package@", placeholders(adversaryTask())); ok {
 		t.Errorf("a task in Python has a package %q", got)
+	}
+	if got, ok := fill("@import_path@", placeholders(adversaryTask())); ok {
+		t.Errorf("a task in Python is imported as %q", got)
 	}
 }
