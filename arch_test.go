@@ -22,6 +22,7 @@ var allow = map[string][]string{
 	"tare":   {}, // the nouns know nobody
 	"suites": {},
 
+	"contract":  {},
 	"predicate": {},
 	"sandbox":   {},
 	"workspace": {"tare"},
@@ -32,7 +33,7 @@ var allow = map[string][]string{
 	"suite":      {"tare"},
 	"check":      {"tare", "sandbox", "workspace"}, // workspace lays out the trees that it runs
 	"evidence":   {"tare", "check", "sandbox", "workspace"},
-	"oracle":     {"tare", "claims"},
+	"oracle":     {"tare", "claims", "contract", "predicate"},
 	"tools":      {"tare", "check", "sandbox", "workspace"},
 	"agent":      {"tare", "sandbox", "workspace"}, // a finished solution is laid out as every other tree is
 	"episode":    {"tare", "agent", "evidence", "sandbox", "trajectory", "workspace"},

@@ -12,13 +12,13 @@ import (
 
 // graderRooms are the folders whose code can change a verdict. These nouns, at the root, can too.
 var graderRooms = []string{
-	"internal/agent", "internal/check", "internal/claims", "internal/episode", "internal/evidence", "internal/oracle",
-	"internal/sandbox", "internal/suite", "internal/workspace",
+	"internal/agent", "internal/check", "internal/claims", "internal/contract", "internal/episode", "internal/evidence", "internal/oracle",
+	"internal/predicate", "internal/sandbox", "internal/suite", "internal/workspace",
 }
 
 // graderSources are these rooms and nouns, embedded so that a plain go build knows its own grader.
 //
-//go:embed *.go internal/agent internal/check internal/claims internal/episode internal/evidence internal/oracle internal/sandbox internal/suite internal/workspace
+//go:embed *.go internal/agent internal/check internal/claims internal/contract internal/episode internal/evidence internal/oracle internal/predicate internal/sandbox internal/suite internal/workspace
 var graderSources embed.FS
 
 // GraderDigest is the hash of the sources of all that can change a verdict, tests aside. Certificates and verdicts name

@@ -40,6 +40,15 @@ const (
 	GateBehaviour      = "behaviour"
 	GateRegressionTest = "regression_test"
 	GateClaims         = "claims"
+
+	GateContract   = "contract"
+	GateRoute      = "route"
+	GateErrors     = "errors"
+	GateEffects    = "effects"
+	GateMinefields = "minefields"
+	GateSecurity   = "security"
+	GateProvenance = "provenance"
+	GateGoal       = "goal"
 )
 
 // A Gate is one question that the oracle answered from the record.

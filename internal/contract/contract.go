@@ -85,6 +85,10 @@ func (s *Schema) Check(args json.RawMessage) []Violation {
 	if !ok {
 		return []Violation{{Mistyped, "", "the arguments are no object"}}
 	}
+	whole := s.whole.Validate(v)
+	if whole == nil {
+		return nil
+	}
 	var out []Violation
 	for _, name := range s.root.Required {
 		if _, ok := given[name]; !ok {
@@ -102,9 +106,7 @@ func (s *Schema) Check(args json.RawMessage) []Violation {
 		}
 	}
 	if len(out) == 0 {
-		if err := s.whole.Validate(v); err != nil {
-			out = append(out, Violation{Together, "", bounded("the arguments do not go together: " + reason(err))})
-		}
+		out = append(out, Violation{Together, "", bounded("the arguments do not go together: " + reason(whole))})
 	}
 	return out
 }

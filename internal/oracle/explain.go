@@ -50,6 +50,7 @@ func Explain(task *tare.Task, record tare.Record, v tare.Verdict, gate string) s
 			explainRun(&b, task, r)
 		}
 	}
+	explainScenario(&b, task, record, g)
 	s := b.String()
 	if len(s) > maxExplain {
 		s = strings.ToValidUTF8(s[:maxExplain-40], "") + "\n… (cut)\n"

@@ -43,10 +43,18 @@ type finding struct {
 	reason      string
 	requirement int
 	evidence    []string
+
+	// Of scenarios:
+	steps   []int // the calls that it is held against
+	missing bool  // something was not done, rather than done wrong
+	alone   bool  // it stands whatever else failed
 }
 
 // Judge is the verdict on record, which an agent made at task.
 func Judge(task *tare.Task, record tare.Record) tare.Verdict {
+	if task.Kind == tare.Scenario {
+		return NewBench(task).Judge(record)
+	}
 	return JudgeWith(Rules(), task, record)
 }
 

@@ -1,0 +1,482 @@
+package oracle
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tare"
+	"tare/internal/contract"
+)
+
+// An application says what became of a call that may change the world, as far as it was observed.
+type application string
+
+const (
+	unknownEffect application = ""
+	notApplied    application = "not_applied"
+	appliedOnce   application = "applied"
+	appliedTwice  application = "twice"
+)
+
+// A deed is one call of a scenario with what the record says of it.
+type deed struct {
+	tare.Step
+	tool       tare.Tool
+	placement  tare.Placement
+	args       map[string]json.RawMessage // nil when the arguments are no object
+	schema     *contract.Schema
+	violations []contract.Violation
+	unchecked  string // why the arguments could not be checked
+	fault      *tare.Injected
+	diverged   string
+	changes    []tare.StateChange // between its beginning and its end, time's included
+	watched    bool               // whether changes are all that there were
+	failed     bool               // it did not do what it was asked, whatever the envelope says
+	inSuccess  bool               // and the envelope says that it did
+	vague      bool               // it was received, and nobody says whether it was done
+	refusal    refusal
+	effect     *tare.Effect
+	became     application
+	counted    int    // changes that are what Effect says
+	foreign    string // what of another account the arguments name
+	reviewed   bool   // what became of it was answered by a person
+	data       any    // the structured result, decoded
+}
+
+// A refusal is an error object of a result, as far as it says what is to be done.
+type refusal struct {
+	Code      string   `json:"code"`
+	Status    int      `json:"status"`
+	Message   string   `json:"message"`
+	Retryable *bool    `json:"retryable"`
+	After     *float64 `json:"retry_after_seconds"`
+}
+
+// mayBeRetried reports whether the refusal says that the call may be made again as it is.
+func (r refusal) mayBeRetried() bool {
+	return r.Retryable != nil && *r.Retryable || r.Retryable == nil && (r.Status == 503 || r.Status == 429)
+}
+
+// mustNotBeRetried reports whether the refusal says that the same call will be refused again.
+func (r refusal) mustNotBeRetried() bool {
+	if r.Retryable != nil && *r.Retryable {
+		return false
+	}
+	again := r.Status == 408 || r.Status == 409 || r.Status == 410 || r.Status == 425 || r.Status == 429
+	return r.Status >= 400 && r.Status < 500 && !again
+}
+
+func (r refusal) String() string {
+	switch {
+	case r.Status != 0 && r.Message != "":
+		return fmt.Sprintf("%d %s", r.Status, show(r.Message, 120))
+	case r.Message != "":
+		return show(r.Message, 120)
+	case r.Code != "":
+		return show(r.Code, 60)
+	}
+	return "an error"
+}
+
+func (d *deed) mutates() bool { return d.placement == tare.Placed && d.tool.Mutates() }
+
+// acknowledged reports whether the answer says that it was done.
+func (d *deed) acknowledged() bool { return !d.failed && !d.vague }
+
+func (d *deed) idempotent() bool {
+	return d.tool.Hints.Idempotent || d.effect != nil && d.effect.Idempotent
+}
+
+func (d *deed) ref() string { return fmt.Sprintf("step:%d", d.Call.Index) }
+
+func (d *deed) name() string { return show(d.Call.Tool, 80) }
+
+// own lists the changes that the call made, not those of the time that it took.
+func (d *deed) own() []tare.StateChange {
+	var out []tare.StateChange
+	for _, c := range d.changes {
+		if !c.ByTime {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// deeds reads the calls of a record.
+func (h *hearing) readDeeds() {
+	ev := h.ev
+	h.deeds = make([]*deed, len(h.rec.Trajectory.Steps))
+	for i, s := range h.rec.Trajectory.Steps {
+		d := &deed{Step: s}
+		d.Call.Index = i
+		d.tool, d.placement = ev.Catalogue.Place(s.Call.Tool)
+		if len(s.Call.Args) > 0 {
+			_ = json.Unmarshal(s.Call.Args, &d.args)
+		}
+		if d.placement == tare.Placed {
+			schema, err := h.bench.schema(d.tool.InputSchema)
+			if err != nil {
+				d.unchecked = err.Error()
+			} else {
+				d.schema = schema
+				d.violations = schema.Check(s.Call.Args)
+			}
+			d.watched = ev.Watched == tare.WatchEvery || ev.Watched == tare.WatchMutations && d.tool.Mutates()
+		}
+		d.readAnswer(h.on("errors/in-success"))
+		h.deeds[i] = d
+	}
+	for i := range ev.Injected {
+		if d := h.deed(ev.Injected[i].Step); d != nil {
+			d.fault = &ev.Injected[i]
+			d.vague = d.vague || d.fault.Kind == tare.FaultAmbiguous
+		}
+	}
+	for _, v := range ev.Divergences {
+		if d := h.deed(v.Step); d != nil {
+			d.diverged = v.What
+		}
+	}
+	for _, v := range ev.Deltas {
+		if d := h.deed(v.Step); d != nil {
+			d.changes = append(d.changes, v.Changes...)
+		}
+	}
+	for _, d := range h.deeds {
+		if !d.mutates() {
+			continue
+		}
+		for i, e := range h.spec.Effects {
+			if e.Tool == d.tool.Name {
+				d.effect = &h.spec.Effects[i]
+			}
+		}
+	}
+}
+
+// deed finds the call with that index, or nil.
+func (h *hearing) deed(index int) *deed {
+	if index < 0 || index >= len(h.deeds) {
+		return nil
+	}
+	return h.deeds[index]
+}
+
+// readAnswer grades an answer by its effect: an envelope of success that holds nothing but an error object is an error.
+func (d *deed) readAnswer(inSuccess bool) {
+	d.failed = !d.Observation.OK
+	body := d.Observation.Data
+	if len(body) == 0 && strings.HasPrefix(strings.TrimSpace(d.Observation.Preview), "{") {
+		body = json.RawMessage(d.Observation.Preview)
+	}
+	if len(body) > 0 && json.Unmarshal(body, &d.data) != nil {
+		d.data = nil
+	}
+	m, ok := d.data.(map[string]any)
+	if !ok {
+		d.refusal.Message = firstLine(d.Observation.Preview)
+		return
+	}
+	_, hasError := m["error"]
+	if hasError && len(m) == 1 {
+		if inSuccess && !d.failed {
+			d.failed, d.inSuccess = true, true
+		}
+		var e struct {
+			Error json.RawMessage `json:"error"`
+		}
+		if json.Unmarshal(body, &e) == nil && json.Unmarshal(e.Error, &d.refusal) != nil {
+			d.refusal = refusal{}
+			_ = json.Unmarshal(e.Error, &d.refusal.Message)
+		}
+		return
+	}
+	if _, ok := m["acknowledgement"]; ok && len(m) == 1 {
+		d.vague = true
+	}
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+// A world is what is known of the items of a scenario at one moment, by their ids.
+type world struct {
+	items map[string]map[string]json.RawMessage // by collection
+	owner map[string]string                     // id to the account that owns the item
+}
+
+// replay goes through the observed changes and asks f of each call, with the world as it was before the call and as it is
+// after. It stops where f says so.
+func (h *hearing) worldBefore() *world {
+	w := &world{items: map[string]map[string]json.RawMessage{}, owner: map[string]string{}}
+	before, ok := h.ev.State(tare.LabelBefore)
+	if !ok {
+		return w
+	}
+	for name, c := range before.Collections {
+		of := make(map[string]json.RawMessage, len(c.Items))
+		for _, item := range c.Items {
+			if id, owner := identity(item, h.ownerField()); id != "" {
+				of[id] = item
+				w.owner[id] = owner
+			}
+		}
+		w.items[name] = of
+	}
+	return w
+}
+
+func (h *hearing) ownerField() string {
+	if o := h.spec.Principal.Owner; o != "" {
+		return o
+	}
+	return "account_id"
+}
+
+// identity reads the id of an item and the account that it belongs to.
+func identity(item json.RawMessage, ownerField string) (id, owner string) {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(item, &m) != nil {
+		return "", ""
+	}
+	_ = json.Unmarshal(m["id"], &id)
+	_ = json.Unmarshal(m[ownerField], &owner)
+	return id, owner
+}
+
+// apply brings w to after a change.
+func (w *world) apply(c tare.StateChange, ownerField string) {
+	of := w.items[c.Collection]
+	if of == nil {
+		of = map[string]json.RawMessage{}
+		w.items[c.Collection] = of
+	}
+	if len(c.After) == 0 {
+		delete(of, c.ID)
+		return
+	}
+	of[c.ID] = c.After
+	if _, owner := identity(c.After, ownerField); owner != "" {
+		w.owner[c.ID] = owner
+	}
+}
+
+// fieldsMatch reports whether the item's fields have the values of the arguments that Field names. An argument that was not
+// given says nothing.
+func fieldsMatch(item json.RawMessage, fields map[string]string, args map[string]json.RawMessage) bool {
+	if len(fields) == 0 {
+		return true
+	}
+	var m map[string]json.RawMessage
+	if json.Unmarshal(item, &m) != nil {
+		return false
+	}
+	for field, arg := range fields {
+		want, given := args[arg]
+		if !given {
+			continue
+		}
+		if got, ok := m[field]; !ok || !tare.SameJSON(got, want) {
+			return false
+		}
+	}
+	return true
+}
+
+// names reports whether an item is the one that a call's arguments name, by key or by fields.
+func (e *tareEffect) names(id string, item json.RawMessage, args map[string]json.RawMessage) bool {
+	if e.Key != "" {
+		var want string
+		return json.Unmarshal(args[e.Key], &want) == nil && want == id
+	}
+	return fieldsMatch(item, e.By, args)
+}
+
+// tareEffect is an effect of the task, with what is asked of it here.
+type tareEffect tare.Effect
+
+// is reports whether a change is what the effect says of a call with these arguments.
+func (e *tareEffect) is(c tare.StateChange, args map[string]json.RawMessage) bool {
+	switch {
+	case e.Adds != "":
+		return c.Collection == e.Adds && len(c.Before) == 0 && len(c.After) > 0 && fieldsMatch(c.After, e.Field, args)
+	case e.Removes != "":
+		return c.Collection == e.Removes && len(c.Before) > 0 && len(c.After) == 0 && e.names(c.ID, c.Before, args)
+	case e.Sets != "":
+		return c.Collection == e.Sets && len(c.After) > 0 && e.names(c.ID, c.After, args) && fieldsMatch(c.After, e.Field, args)
+	}
+	return false
+}
+
+// collection is where the effect shows.
+func (e *tareEffect) collection() string { return e.Adds + e.Removes + e.Sets }
+
+// already reports whether what the effect would bring about was so before the call.
+func (e *tareEffect) already(w *world, args map[string]json.RawMessage) bool {
+	if e.Sets == "" && e.Removes == "" {
+		return false
+	}
+	for id, item := range w.items[e.collection()] {
+		if e.names(id, item, args) {
+			return e.Sets != "" && len(e.Field) > 0 && fieldsMatch(item, e.Field, args)
+		}
+	}
+	return false
+}
+
+// readEffects says of each call that may change the world what became of it.
+func (h *hearing) readEffects() {
+	w := h.worldBefore()
+	field := h.ownerField()
+	for _, d := range h.deeds {
+		owned := len(h.spec.Principal.Accounts) > 0 && d.mutates()
+		if owned {
+			d.target(h, w)
+		}
+		if d.mutates() {
+			h.became(d, w)
+		}
+		if d.watched && !d.mutates() && d.placement == tare.Placed && h.on("infrastructure/read-lies") {
+			for _, c := range d.changes {
+				w.apply(c, field)
+			}
+			h.compareRead(d, w)
+			continue
+		}
+		for _, c := range d.changes {
+			w.apply(c, field)
+		}
+	}
+	h.final = w
+}
+
+// became decides what became of d from what was observed.
+func (h *hearing) became(d *deed, w *world) {
+	if answer, ok := h.review(d); ok {
+		d.became, d.reviewed = answer, true
+		return
+	}
+	if d.diverged != "" {
+		return
+	}
+	own := d.own()
+	e := (*tareEffect)(d.effect)
+	switch {
+	case d.watched && e != nil:
+		for _, c := range own {
+			if e.is(c, d.args) {
+				d.counted++
+			}
+		}
+		switch {
+		case d.counted > 1 && e.Adds != "":
+			d.became = appliedTwice
+		case d.counted > 0, d.acknowledged() && e.already(w, d.args):
+			d.became = appliedOnce
+		default:
+			d.became = notApplied
+		}
+	case d.watched:
+		d.became = notApplied
+		if len(own) > 0 {
+			d.became = appliedOnce
+		}
+	case e != nil:
+		h.fromStates(d, e)
+	}
+}
+
+// review is a person's answer to what became of d.
+func (h *hearing) review(d *deed) (application, bool) {
+	for i := len(h.ev.Reviews) - 1; i >= 0; i-- {
+		r := h.ev.Reviews[i]
+		if r.Step == nil || *r.Step != d.Call.Index {
+			continue
+		}
+		switch a := application(r.Answer); a {
+		case notApplied, appliedOnce, appliedTwice:
+			return a, true
+		}
+	}
+	return unknownEffect, false
+}
+
+// fromStates tells what became of d from the nearest observations on both sides, where nothing was watched: only if no other
+// call in between could have done the same, or all of them did.
+func (h *hearing) fromStates(d *deed, e *tareEffect) {
+	var before, after *tare.State
+	for i := range h.ev.States {
+		s := &h.ev.States[i]
+		switch {
+		case s.Problem != "" || !s.Collections[e.collection()].Complete:
+		case s.Step <= d.Call.Index:
+			before = s
+		case after == nil:
+			after = s
+		}
+	}
+	if before == nil || after == nil {
+		return
+	}
+	alike := 0
+	for i := max(0, before.Step); i < after.Step && i < len(h.deeds); i++ {
+		if o := h.deeds[i]; o.mutates() && (o.tool.Name != d.tool.Name || bytes.Equal(o.Call.Args, d.Call.Args)) && o.effect != nil && (*tareEffect)(o.effect).collection() == e.collection() {
+			alike++
+		}
+	}
+	n := 0
+	for _, c := range diff(e.collection(), before.Collections[e.collection()].Items, after.Collections[e.collection()].Items) {
+		if e.is(c, d.args) {
+			n++
+		}
+	}
+	switch {
+	case alike == 1 && n == 0:
+		w := &world{items: map[string]map[string]json.RawMessage{e.collection(): byID(before.Collections[e.collection()].Items)}}
+		if d.acknowledged() && e.already(w, d.args) {
+			d.became = appliedOnce
+			return
+		}
+		d.became = notApplied
+	case alike == 1 && n == 1, alike == n && n > 0:
+		d.became = appliedOnce
+	case alike == 1:
+		d.became = appliedTwice
+	}
+}
+
+func byID(items []json.RawMessage) map[string]json.RawMessage {
+	out := make(map[string]json.RawMessage, len(items))
+	for _, it := range items {
+		if id, _ := identity(it, ""); id != "" {
+			out[id] = it
+		}
+	}
+	return out
+}
+
+// diff lists what changed between two observations of a collection.
+func diff(collection string, before, after []json.RawMessage) []tare.StateChange {
+	var out []tare.StateChange
+	was, is := byID(before), byID(after)
+	for id, b := range was {
+		a, ok := is[id]
+		if !ok {
+			out = append(out, tare.StateChange{Collection: collection, ID: id, Before: b})
+		} else if !bytes.Equal(a, b) && !tare.SameJSON(a, b) {
+			out = append(out, tare.StateChange{Collection: collection, ID: id, Before: b, After: a})
+		}
+	}
+	for id, a := range is {
+		if _, ok := was[id]; !ok {
+			out = append(out, tare.StateChange{Collection: collection, ID: id, After: a})
+		}
+	}
+	slices.SortFunc(out, func(a, b tare.StateChange) int { return strings.Compare(a.ID, b.ID) })
+	return out
+}
