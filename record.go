@@ -26,6 +26,7 @@ type Evidence struct {
 	Broken    []string          `json:"broken,omitempty"`   // test files that the agent added or changed and that cannot be parsed
 	Runs      []Run             `json:"runs"`               // in the order in which they were made
 	Unmade    []Unmade          `json:"unmade,omitempty"`   // worlds that the agent's tree does not lend itself to
+	Unvaried  string            `json:"unvaried,omitempty"` // why no world was varied where one was called for: tests of that language see code as text alone
 	Graft     *Graft            `json:"graft,omitempty"`    // the tree with the bug grafted back, where one was needed
 	Scenario  *ScenarioEvidence `json:"scenario,omitempty"` // of a scenario; then there are neither changes nor runs
 	Stopped   string            `json:"stopped,omitempty"`  // the gate after which nothing more was gathered, as it would change nothing
@@ -98,6 +99,7 @@ const (
 //	text-seed      the text of the seed's sources with the behaviour of the agent's
 //	poison         the text of the agent's sources; every function of theirs raises
 //	graft          the agent's sources with the seed's bodies for functions of the same name
+//	varied:WORLD   that world with sources that do the same and are loaded as other instructions
 //	lent:WORLD     the sources of a reference or twin, with the names that only the agent's have beside its own
 type World string
 
@@ -120,6 +122,9 @@ func WorldTwin(name string) World { return World("twin:" + name) }
 
 // WorldLent is the world w, a reference or a twin, to which the agent's new names were lent.
 func WorldLent(w World) World { return "lent:" + w }
+
+// WorldVaried is the world w with its sources written otherwise.
+func WorldVaried(w World) World { return "varied:" + w }
 
 // A Run is one command in a sandbox and what was seen of it.
 type Run struct {

@@ -59,6 +59,12 @@ type Lender interface {
 	Lend(ctx context.Context, sb sandbox.Sandbox, tree, fix, seed tare.Tree, sources []string) (out tare.Tree, lent []string, err error)
 }
 
+// A Varier is a Runner whose tests can see code as it is loaded, and not as text alone.
+type Varier interface {
+	// Vary is Rewrite, and what is loaded differs too: how, salt decides.
+	Vary(ctx context.Context, sb sandbox.Sandbox, tree tare.Tree, sources []string, salt string) (tare.Tree, error)
+}
+
 // A Collector is a Runner whose tests cannot all be found by reading: code makes them. Its Run honours TestRequest.Files.
 type Collector interface {
 	// Collects reports whether tests are looked for in the file at path.

@@ -35,7 +35,7 @@ func (n *NotTransformable) Error() string {
 // imported. Files below the sources that are no modules, data above all, are the behaviour's, since code reads them;
 // everything outside the sources is the text's. Source that does not compile raises SyntaxError, as it would.
 func (Pytest) Cross(ctx context.Context, sb sandbox.Sandbox, text, behaviour tare.Tree, sources []string) (tare.Tree, error) {
-	made, _, err := transform(ctx, sb, "cross", sources, text, behaviour)
+	made, _, err := transform(ctx, sb, "cross", "", sources, text, behaviour)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,13 @@ func (Pytest) Cross(ctx context.Context, sb sandbox.Sandbox, text, behaviour tar
 
 // Rewrite drops comments and layout, moves lines and renames local variables where no code can tell. Docstrings stay.
 // A file that cannot be parsed stays as it is; nobody can import it.
-func (Pytest) Rewrite(ctx context.Context, sb sandbox.Sandbox, t tare.Tree, sources []string) (tare.Tree, error) {
-	made, _, err := transform(ctx, sb, "rewrite", sources, t)
+func (p Pytest) Rewrite(ctx context.Context, sb sandbox.Sandbox, t tare.Tree, sources []string) (tare.Tree, error) {
+	return p.Vary(ctx, sb, t, sources, "")
+}
+
+// Vary is Rewrite with other instructions in each function for each salt; with none for "".
+func (Pytest) Vary(ctx context.Context, sb sandbox.Sandbox, t tare.Tree, sources []string, salt string) (tare.Tree, error) {
+	made, _, err := transform(ctx, sb, "rewrite", salt, sources, t)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +69,7 @@ func (Pytest) Rewrite(ctx context.Context, sb sandbox.Sandbox, t tare.Tree, sour
 // raises while modules of the sources are being imported. Special methods such as __init__ raise only when the tree
 // changed them: tests must be able to make objects. NotTransformable says that no function raises.
 func (Pytest) Poison(ctx context.Context, sb sandbox.Sandbox, t, seed tare.Tree, sources []string) (tare.Tree, error) {
-	made, symbols, err := transform(ctx, sb, "poison", sources, t, seed)
+	made, symbols, err := transform(ctx, sb, "poison", "", sources, t, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +83,7 @@ func (Pytest) Poison(ctx context.Context, sb sandbox.Sandbox, t, seed tare.Tree,
 // has moved is found when only one file defines it. A function that has more parameters than the seed's keeps them.
 // Grafted names are FILE:NAME. NotTransformable names a file of the seed's that cannot be parsed in tree.
 func (Pytest) Graft(ctx context.Context, sb sandbox.Sandbox, t, seed tare.Tree, sources []string) (tare.Tree, []string, error) {
-	made, symbols, err := transform(ctx, sb, "graft", sources, t, seed)
+	made, symbols, err := transform(ctx, sb, "graft", "", sources, t, seed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,7 +93,7 @@ func (Pytest) Graft(ctx context.Context, sb sandbox.Sandbox, t, seed tare.Tree, 
 // Lend adds modules, module-level names, members of classes and parameters that fix has and neither seed nor t. What is lent
 // to t comes from below sources; nothing of t's own calls it.
 func (Pytest) Lend(ctx context.Context, sb sandbox.Sandbox, t, fix, seed tare.Tree, sources []string) (tare.Tree, []string, error) {
-	made, symbols, err := transform(ctx, sb, "lend", sources, t, fix, seed)
+	made, symbols, err := transform(ctx, sb, "lend", "", sources, t, fix, seed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +111,7 @@ func withModes(made, t tare.Tree) tare.Tree {
 }
 
 // transform has the files of a world made of up to three trees, and names what was changed in them.
-func transform(ctx context.Context, sb sandbox.Sandbox, op string, sources []string, trees ...tare.Tree) (tare.Tree, []string, error) {
+func transform(ctx context.Context, sb sandbox.Sandbox, op, salt string, sources []string, trees ...tare.Tree) (tare.Tree, []string, error) {
 	read := func(t tare.Tree) (map[string][]byte, error) {
 		files := map[string][]byte{}
 		for _, f := range t {
@@ -120,7 +125,7 @@ func transform(ctx context.Context, sb sandbox.Sandbox, op string, sources []str
 		}
 		return files, nil
 	}
-	request := map[string]any{"op": op, "roots": roots(sources)}
+	request := map[string]any{"op": op, "salt": salt, "roots": roots(sources)}
 	for i, name := range []string{"text", "other", "seed"} {
 		files := map[string][]byte{}
 		if i < len(trees) {

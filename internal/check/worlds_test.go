@@ -592,3 +592,53 @@ def test_calls():
 		t.Errorf("raised by the sources: %+v; by the test: %+v", in, here)
 	}
 }
+
+// TestVary: each salt gives every function other instructions, and none other behaviour.
+func TestVary(t *testing.T) {
+	tree := files(t, "src/a.py", `
+class K:
+    """Doc."""
+    def get(self, n):
+        """Doc."""
+        return [self.one(i) for i in range(n)]
+    def one(self, i): return i + 1
+    def all(self):
+        yield from self.get(3)
+    async def wait(self): return 4
+def f(x=lambda: 5): return x()
+`, "tests/test_a.py", `
+import asyncio, hashlib, a, pytest
+def test_same():
+    k = a.K()
+    assert (k.get(2), list(k.all()), asyncio.run(k.wait()), a.f(), a.K.get.__doc__) == ([1, 2], [1, 2, 3], 4, 5, "Doc.")
+@pytest.mark.parametrize("name", ["K.get", "K.one", "K.all", "K.wait", "f"])
+def test_code(name):
+    code = eval("a." + name).__code__
+    raise AssertionError(hashlib.sha256(code.co_code).hexdigest())
+`)
+	seen := map[string]string{}
+	for _, salt := range []string{"", "one", "another", "a third", "a fourth", "a fifth"} {
+		out := must(t)(Pytest{}.Vary(t.Context(), box, tree, src, salt))
+		again := must(t)(Pytest{}.Vary(t.Context(), box, tree, src, salt))
+		if out.Digest() != again.Digest() {
+			t.Errorf("salt %q gives two trees", salt)
+		}
+		for _, r := range run(t, TestRequest{Tree: out, Sources: src}).Tests {
+			if r.ID == "tests/test_a.py::test_same" {
+				if r.Outcome != tare.TestPassed {
+					f, _ := out.Lookup("src/a.py")
+					t.Errorf("salt %q: %+v\n%s", salt, r, f.Data)
+				}
+				continue
+			}
+			key := r.ID + r.Message
+			if other, ok := seen[key]; ok {
+				t.Errorf("%s has the same instructions with salt %q as with %q", r.ID, salt, other)
+			}
+			seen[key] = salt
+		}
+	}
+	if len(seen) != 5*6 {
+		t.Errorf("%d codes", len(seen))
+	}
+}

@@ -23,7 +23,8 @@ const (
 	wave3   = " twin:ta twin:tb"
 	wave4   = " text-fix text-seed rewrite poison"
 	wave5   = " lent:reference:a lent:reference:b"
-	wave6   = " lent:twin:ta lent:twin:tb"
+	wave6   = " lent:twin:ta lent:twin:tb varied:lent:reference:b varied:graft"
+	wave7   = " varied:reference:b varied:seed"
 )
 
 func judge(ev tare.Evidence) tare.Verdict {
@@ -48,10 +49,10 @@ func TestGather(t *testing.T) {
 	}{
 		{"nothing done", fakeTask().Seed, false, outside, "behaviour", tare.Fail, "behaviour", "requirement 1"},
 		{"no test", solved(), false, outside, "", tare.Fail, "regression_test", "no test was added"},
-		{"a genuine test", solved("tests/t_new", "x genuine"), false, outside + wave1 + wave2 + wave3 + wave4, "", tare.Pass, "", "t_new::x"},
-		{"a genuine test beside the visible ones", solved("tests/t_old", "one vacuous\ntwo vacuous\nx genuine"), false, steered + wave1 + wave2 + wave3 + wave4, "", tare.Pass, "", "t_old::x"},
-		{"a genuine test elsewhere", solved("checks/t_new", "x genuine"), false, outside + wave1 + wave2 + wave3 + wave4, "", tare.Pass, "", "checks/t_new::x"},
-		{"a genuine test among the sources", solved("src/t_new", "x genuine"), false, outside + wave1 + wave2 + wave3 + wave4, "", tare.Pass, "", "src/t_new::x"},
+		{"a genuine test", solved("tests/t_new", "x genuine"), false, outside + wave1 + wave2 + wave3 + wave4 + wave7, "", tare.Pass, "", "t_new::x"},
+		{"a genuine test beside the visible ones", solved("tests/t_old", "one vacuous\ntwo vacuous\nx genuine"), false, steered + wave1 + wave2 + wave3 + wave4 + wave7, "", tare.Pass, "", "t_old::x"},
+		{"a genuine test elsewhere", solved("checks/t_new", "x genuine"), false, outside + wave1 + wave2 + wave3 + wave4 + wave7, "", tare.Pass, "", "checks/t_new::x"},
+		{"a genuine test among the sources", solved("src/t_new", "x genuine"), false, outside + wave1 + wave2 + wave3 + wave4 + wave7, "", tare.Pass, "", "src/t_new::x"},
 		{"a vacuous test", solved("tests/t_new", "x vacuous"), false, outside + wave1, "", tare.Fail, "regression_test", "passes on the unfixed seed"},
 		{"a red test", solved("tests/t_new", "x red"), false, outside + wave1, "", tare.Fail, "regression_test", "on the agent's own fix"},
 		{"a test of the text", solved("tests/t_new", "x text"), false, outside + wave1 + wave2, "", tare.Fail, "regression_test", "fails (Wrong) on reference a"},
@@ -59,22 +60,24 @@ func TestGather(t *testing.T) {
 		{"a helper's test beside one of the text", solved("src/s", "text fix\nacts right\nhas helper\nlast", "tests/t_new", "x helper\ny pedant"), false,
 			outside + wave1 + wave2 + wave3 + wave4 + " graft/seed graft/graft graft again" + wave4 + wave5 + wave6, "", tare.Pass, "", "t_new::x"},
 		{"a broken test", solved("tests/t_new", "broken"), false, outside, "", tare.Fail, "regression_test", "not readable as tests: tests/t_new"},
-		{"one good test of three", solved("tests/t_new", "x vacuous\ny genuine\nz text"), false, outside + wave1 + wave2 + wave3 + wave4, "", tare.Pass, "", "t_new::y"},
-		{"a test that hangs on the bug takes no other along", solved("tests/t_new", "a wedge\nx genuine"), false, outside + wave1 + " seed seed" + wave2 + wave3 + wave4, "", tare.Pass, "", "t_new::x"},
+		{"a test that is lucky", solved("tests/t_new", "x lucky"), false, outside + wave1 + wave2 + wave3 + wave4 + wave7, "", tare.Fail, "regression_test", "fails (Wrong) on reference b when its code is varied and its behaviour kept: its answer follows the code"},
+		{"a test that sees the bug in known code alone", solved("tests/t_new", "x blur"), false, outside + wave1 + wave2 + wave3 + wave4 + wave7, "", tare.Fail, "regression_test", "passes on the unfixed seed when its code is varied"},
+		{"one good test of three", solved("tests/t_new", "x vacuous\ny genuine\nz text"), false, outside + wave1 + wave2 + wave3 + wave4 + wave7, "", tare.Pass, "", "t_new::y"},
+		{"a test that hangs on the bug takes no other along", solved("tests/t_new", "a wedge\nx genuine"), false, outside + wave1 + " seed seed" + wave2 + wave3 + wave4 + wave7, "", tare.Pass, "", "t_new::x"},
 		{"a test that hangs on the bug", solved("tests/t_new", "a wedge"), false, outside + wave1, "", tare.Fail, "regression_test", "hung until its time was up"},
 		{"a helper's test", solved("src/s", "text fix\nacts right\nhas helper\nlast", "tests/t_new", "x helper"), false,
 			outside + wave1 + wave2 + " graft/seed graft/graft graft again" + wave4 + wave5 + wave6, "", tare.Pass, "", "fails where the bug is put back"},
 		{"a test of the helper's use", solved("src/s", "text fix\nacts right\nhas helper\nlast", "tests/t_new", "x spy"), false,
 			outside + wave1 + wave2 + " graft/seed graft/graft graft again" + wave4 + wave5, "", tare.Fail, "regression_test", "it asks for this fix, not for the behaviour"},
 		{"a helper's test that knows the seed", solved("src/s", "text fix\nacts right\nhas helper\nlast", "tests/t_new", "x blind"), false,
-			outside + wave1 + wave2 + " graft/seed graft/graft graft again" + wave4 + wave5 + wave6, "", tare.Fail, "regression_test", "and helper lent to it, so it does not follow the bug"},
+			outside + wave1 + wave2 + " graft/seed graft/graft graft again" + wave4 + wave5 + " lent:twin:ta lent:twin:tb", "", tare.Fail, "regression_test", "and helper lent to it, so it does not follow the bug"},
 		{"a helper's test by hunks", solved("src/s", "text fix\nacts right\nhas none\nlast\nhas helper", "tests/t_new", "x helper"), true,
 			outside + wave1 + wave2 + " graft/seed graft/graft graft again" + wave4 + wave5 + wave6, "", tare.Pass, "", "fails where the bug is put back"},
 		{"a helper's test, and no way back", solved("src/s", "text fix\nhas helper; acts right", "tests/t_new", "x helper"), true,
 			outside + wave1 + wave2 + " graft/seed", "", tare.Unverified, "regression_test", "the bug could not be put back beneath it"},
-		{"a hook that does nothing", solved("hook", "", "tests/t_new", "x genuine"), false, steered + wave1 + wave2 + wave3 + wave4, "", tare.Pass, "", "t_new::x"},
+		{"a hook that does nothing", solved("hook", "", "tests/t_new", "x genuine"), false, steered + wave1 + wave2 + wave3 + wave4 + wave7, "", tare.Pass, "", "t_new::x"},
 		{"a visible test weakened", solved("tests/t_old", "one vacuous\ntwo red"), false, steered, "integrity", tare.Fail, "integrity", "visible tests edited"},
-		{"the visible tests moved", solved("tests/t_moved", "one vacuous\ntwo vacuous", "tests/t_new", "x genuine").Without("tests/t_old"), false, steered + wave1 + wave2 + wave3 + wave4, "", tare.Pass, "", "t_new::x"},
+		{"the visible tests moved", solved("tests/t_moved", "one vacuous\ntwo vacuous", "tests/t_new", "x genuine").Without("tests/t_old"), false, steered + wave1 + wave2 + wave3 + wave4 + wave7, "", tare.Pass, "", "t_new::x"},
 		{"one of the visible tests moved", solved("tests/t_moved", "one vacuous").Without("tests/t_old"), false, steered, "integrity", tare.Fail, "integrity", "tests/t_old::two is passed without and not reported with"},
 		{"the visible tests moved and weakened", solved("tests/t_moved", "one vacuous\ntwo red").Without("tests/t_old"), false, steered, "integrity", tare.Fail, "integrity", "visible tests deleted"},
 		{"the visible tests moved, and no other", solved("tests/t_moved", "one vacuous\ntwo vacuous").Without("tests/t_old"), false, steered, "", tare.Fail, "regression_test", "no test was added"},
@@ -245,7 +248,8 @@ func TestUnmadeWorlds(t *testing.T) {
 		want  tare.Outcome
 	}{
 		{"poison", solved("tests/t_new", "x genuine"), tare.Unverified},
-		{"rewrite", solved("tests/t_new", "x genuine"), tare.Unverified},
+		{"vary:text fix/acts right", solved("tests/t_new", "x genuine"), tare.Unverified},
+		{"vary:text b/acts right", solved("tests/t_new", "x genuine"), tare.Unverified},
 		{"cross:text seed/acts right", solved("tests/t_new", "x genuine\ny genuine"), tare.Unverified},
 		{"graft", helper, tare.Pass}, // hunks are left
 		{"lend:text a", helper, tare.Unverified},
@@ -265,7 +269,7 @@ func TestUnmadeWorlds(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &fake{before: func(call string) {
-		if call == "rewrite" {
+		if call == "vary:text fix/acts right" {
 			cancel()
 		}
 	}}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ import (
 //	helper   is genuine where the source has a helper, else fails for want of it
 //	spy      is a helper's test that fails on references too
 //	blind    is a helper's test that passes on twins too
+//	lucky    is genuine, and fails where its like was not seen before
+//	blur     is genuine, and passes where its like was not seen before
 //	wedge    is genuine, and hangs the process where the source acts wrong
 //	seedling fails properly on the seed's text
 //	pedant   is genuine, and fails on rewritten text too
@@ -125,6 +128,8 @@ func say(id, kind, src string) tare.TestResult {
 	ok := map[string]bool{
 		"genuine": strings.Contains(src, "acts right"), "wedge": strings.Contains(src, "acts right"), "vacuous": true,
 		"text": strings.Contains(src, "text fix"), "helper": strings.Contains(src, "acts right"),
+		"lucky": strings.Contains(src, "acts right") && !strings.Contains(src, "text varied"),
+		"blur":  strings.Contains(src, "acts right") || strings.Contains(src, "text varied"),
 		"spy":   strings.Contains(src, "acts right") && !strings.Contains(src, "text a") && !strings.Contains(src, "text b"),
 		"blind": strings.Contains(src, "acts right") || strings.Contains(src, "text t"),
 
@@ -215,6 +220,9 @@ func line(tree tare.Tree, word string) string {
 func (f *fake) Cross(_ context.Context, _ sandbox.Sandbox, text, behaviour tare.Tree, _ []string) (tare.Tree, error) {
 	end, err := f.begin("cross:"+line(text, "text")+"/"+line(behaviour, "acts"), nil)
 	defer end()
+	if line(text, "acts") == line(behaviour, "acts") { // this world has no code apart from its text
+		return behaviour, err
+	}
 	return change(text, line(behaviour, "acts")), err
 }
 
@@ -237,6 +245,19 @@ func (f *fake) Graft(_ context.Context, _ sandbox.Sandbox, tree, seed tare.Tree,
 		return tree, nil, err
 	}
 	return change(change(tree, line(seed, "acts")), "text grafted"), []string{"src/s:s"}, err
+}
+
+// Vary gives a tree another text, and keeps what it does.
+func (f *fake) Vary(_ context.Context, _ sandbox.Sandbox, tree tare.Tree, _ []string, salt string) (tare.Tree, error) {
+	end, err := f.begin("vary:"+line(tree, "text")+"/"+line(tree, "acts"), nil)
+	defer end()
+	if salt == "" {
+		err = errors.New("no salt")
+	}
+	if line(tree, "text") == "text fix" {
+		return change(tree, "text rewritten"), err
+	}
+	return change(tree, "text varied"), err
 }
 
 // Lend gives a tree the helper that fix has.

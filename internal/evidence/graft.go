@@ -26,12 +26,12 @@ func (g *gatherer) grafted(ctx context.Context, cs []candidate, base, fix tare.T
 	if !g.try(ctx, nodesOf(cs), append([]world{g.again(fix)}, g.crossed(fix, bug)...)) {
 		return
 	}
-	g.lent(ctx, g.following(g.still(cs, tare.WorldGraft, failed)), base, fix)
+	g.lent(ctx, g.following(g.still(cs, tare.WorldGraft, failed)), base, fix, bug)
 }
 
 // lent tries candidates that would earn credit by the graft on the references, and then on the twins, with what they need
 // lent to these: a test of behaviour answers there as any other does, and one that asks whether the helper is used does not.
-func (g *gatherer) lent(ctx context.Context, cs []candidate, base, fix tare.Tree) {
+func (g *gatherer) lent(ctx context.Context, cs []candidate, base, fix, bug tare.Tree) {
 	lender, ok := g.Runner.(check.Lender)
 	if !ok {
 		g.ev.Graft.Unlent = "the runner lends nothing"
@@ -56,12 +56,13 @@ func (g *gatherer) lent(ctx context.Context, cs []candidate, base, fix tare.Tree
 	for _, w := range worlds {
 		cs = g.still(cs, w.name, passed)
 	}
+	right := worlds[len(worlds)-1]
 	worlds = nil
 	for _, twin := range g.Task.Twins {
 		worlds = append(worlds, to(tare.WorldTwin(twin.Name), twin.Tree))
 	}
-	if len(cs) > 0 {
-		g.try(ctx, nodesOf(cs), worlds)
+	if len(cs) > 0 && g.try(ctx, nodesOf(cs), worlds) {
+		g.vary(ctx, g.catching(cs, tare.WorldLent), right, g.plain(tare.WorldGraft, bug))
 	}
 }
 

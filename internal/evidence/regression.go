@@ -51,10 +51,18 @@ func (g *gatherer) regression(ctx context.Context) {
 		if !g.try(ctx, nodesOf(left), worlds) {
 			return
 		}
-		left = g.catching(left)
+		left = g.catching(left, func(w tare.World) tare.World { return w })
 	}
-	if len(left) > 0 && (!g.try(ctx, nodesOf(left), g.crossed(fix, base)) || len(g.following(left)) > 0) {
-		return
+	if len(left) > 0 {
+		if !g.try(ctx, nodesOf(left), g.crossed(fix, base)) {
+			return
+		}
+		ref := g.Task.References[len(g.Task.References)-1]
+		right := g.plain(tare.WorldReference(ref.Name), base.Overlay(ref.Fix))
+		earned, ok := g.vary(ctx, g.following(left), right, g.plain(tare.WorldSeed, base))
+		if !ok || len(earned) > 0 {
+			return
+		}
 	}
 	if len(lacking) > 0 {
 		g.grafted(ctx, lacking, base, fix)
@@ -119,15 +127,16 @@ func (g *gatherer) still(cs []candidate, w tare.World, is ...func(tare.TestResul
 	return out
 }
 
-// catching keeps the candidates that fail on at least one twin of every reference that has any.
-func (g *gatherer) catching(cs []candidate) []candidate {
+// catching keeps the candidates that fail on at least one twin of every reference that has any, in the worlds that world
+// makes of them.
+func (g *gatherer) catching(cs []candidate, world func(tare.World) tare.World) []candidate {
 	for _, ref := range g.Task.References {
 		var caught []candidate
 		derived := false
 		for _, twin := range g.Task.Twins {
 			if twin.Of == ref.Name {
 				derived = true
-				caught = append(caught, g.still(cs, tare.WorldTwin(twin.Name), failed)...)
+				caught = append(caught, g.still(cs, world(tare.WorldTwin(twin.Name)), failed)...)
 			}
 		}
 		if derived {
@@ -172,23 +181,78 @@ func (g *gatherer) again(fix tare.Tree) world {
 	return w
 }
 
-// crossed are the worlds in which text and behaviour part. bug is the tree that has the bug.
+// crossed are the worlds in which text and behaviour part. bug is the tree that has the bug. What is loaded is varied in each,
+// so that a test that goes by it sees what it has not seen.
 func (g *gatherer) crossed(fix, bug tare.Tree) []world {
 	src := g.Task.Sources
+	cross := func(name tare.World, text, behaviour tare.Tree) world {
+		return world{name: name, make: func(ctx context.Context) (tare.Tree, error) {
+			varied, err := g.varied(ctx, behaviour, name)
+			if err != nil {
+				return nil, err
+			}
+			return g.Runner.Cross(ctx, g.Sandbox, text, varied, src)
+		}}
+	}
 	return []world{
-		{name: tare.WorldTextFix, make: func(ctx context.Context) (tare.Tree, error) {
-			return g.Runner.Cross(ctx, g.Sandbox, fix, bug, src)
-		}},
-		{name: tare.WorldTextSeed, make: func(ctx context.Context) (tare.Tree, error) {
-			return g.Runner.Cross(ctx, g.Sandbox, bug, fix, src)
-		}},
+		cross(tare.WorldTextFix, fix, bug),
+		cross(tare.WorldTextSeed, bug, fix),
 		{name: tare.WorldRewrite, make: func(ctx context.Context) (tare.Tree, error) {
+			if _, ok := g.Runner.(check.Varier); ok {
+				return g.varied(ctx, fix, tare.WorldRewrite)
+			}
 			return g.Runner.Rewrite(ctx, g.Sandbox, fix, src)
 		}},
 		{name: tare.WorldPoison, make: func(ctx context.Context) (tare.Tree, error) {
 			return g.Runner.Poison(ctx, g.Sandbox, fix, g.Task.Seed, src)
 		}},
 	}
+}
+
+// varied is tree with other instructions for what it does, if the runner's tests could see that. Which ones hangs on the
+// references, so that who wrote the tests cannot tell.
+func (g *gatherer) varied(ctx context.Context, tree tare.Tree, w tare.World) (tare.Tree, error) {
+	v, ok := g.Runner.(check.Varier)
+	if !ok {
+		return tree, nil
+	}
+	salt := string(w)
+	for _, ref := range g.Task.References {
+		salt += " " + string(ref.Fix.Digest())
+	}
+	return v.Vary(ctx, g.Sandbox, tree, g.Task.Sources, string(tare.HashBytes([]byte(salt))))
+}
+
+// vary tries candidates that would earn credit once more on a right tree and on a wrong one, both varied: a test that answers
+// by a hash of the code comes out right in all worlds once in so many, and these are further ones that it has not seen. It
+// returns those that still would. ok is false when the rig failed.
+func (g *gatherer) vary(ctx context.Context, cs []candidate, right, wrong world) (earned []candidate, ok bool) {
+	if len(cs) == 0 {
+		return nil, true
+	}
+	if _, can := g.Runner.(check.Varier); !can {
+		g.ev.Unvaried = "its tests see code as text alone"
+		return cs, true
+	}
+	var worlds []world
+	for _, w := range []world{right, wrong} {
+		name := tare.WorldVaried(w.name)
+		worlds = append(worlds, world{name: name, make: func(ctx context.Context) (tare.Tree, error) {
+			t, err := w.make(ctx)
+			if err != nil {
+				return nil, err
+			}
+			varied, err := g.varied(ctx, t, name)
+			if err != nil {
+				return nil, err
+			}
+			return g.Runner.Cross(ctx, g.Sandbox, t, varied, g.Task.Sources) // only what is loaded differs
+		}})
+	}
+	if !g.try(ctx, nodesOf(cs), worlds) {
+		return nil, false
+	}
+	return g.still(g.still(cs, worlds[0].name, passed), worlds[1].name, failed), true
 }
 
 // try runs nodes in each of worlds. Where a run of several did not come to its end, each is run by itself too, so that one

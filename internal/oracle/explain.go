@@ -82,10 +82,14 @@ func explainFiles(b *strings.Builder, ev tare.Evidence, gate string) {
 func explainRun(b *strings.Builder, task *tare.Task, r tare.Run) {
 	world := worlds[r.World]
 	if world == "" {
-		of, lent := strings.CutPrefix(string(r.World), "lent:")
+		of, varied := strings.CutPrefix(string(r.World), "varied:")
+		of, lent := strings.CutPrefix(of, "lent:")
 		world = "the sources of " + strings.Replace(show(of, 80), ":", " ", 1)
 		if lent {
 			world += ", with what only the agent's have lent to them"
+		}
+		if varied {
+			world += ", loaded as other instructions that do the same"
 		}
 	}
 	fmt.Fprintf(b, "\n%s  %s, world %s: %s\n", show(r.ID, 20), show(string(r.Role), 40), show(string(r.World), 80), world)

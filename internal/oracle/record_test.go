@@ -76,11 +76,11 @@ func perfect() tare.Record {
 	pass := tare.TestResult{ID: own, Outcome: tare.TestPassed}
 	add(tare.RoleVisible, tare.WorldFix, tare.TestResult{ID: task.Visible[0], Outcome: tare.TestPassed}, tare.TestResult{ID: task.Visible[1], Outcome: tare.TestPassed})
 	add(tare.RoleBehaviour, tare.WorldFix)
-	for _, w := range []tare.World{tare.WorldFix, tare.WorldSeed, tare.WorldAgain, tare.WorldReference("a"), tare.WorldReference("b"), tare.WorldTwin("ta"), tare.WorldTwin("tb"), tare.WorldTextFix, tare.WorldTextSeed, tare.WorldRewrite, tare.WorldPoison} {
+	for _, w := range []tare.World{tare.WorldFix, tare.WorldSeed, tare.WorldAgain, tare.WorldReference("a"), tare.WorldReference("b"), tare.WorldTwin("ta"), tare.WorldTwin("tb"), tare.WorldTextFix, tare.WorldTextSeed, tare.WorldRewrite, tare.WorldPoison, tare.WorldVaried(tare.WorldReference("b")), tare.WorldVaried(tare.WorldSeed)} {
 		switch w {
 		case tare.WorldPoison: // any failure will do
 			add(tare.RoleRegression, w, tare.TestResult{ID: own, Outcome: tare.TestError, Phase: "setup", Class: "RuntimeError"})
-		case tare.WorldSeed, tare.WorldTextFix, tare.WorldTwin("ta"), tare.WorldTwin("tb"):
+		case tare.WorldSeed, tare.WorldTextFix, tare.WorldTwin("ta"), tare.WorldTwin("tb"), tare.WorldVaried(tare.WorldSeed):
 			add(tare.RoleRegression, w, wrongResult())
 		default:
 			add(tare.RoleRegression, w, pass)
@@ -102,7 +102,7 @@ func helped() tare.Record {
 		switch {
 		case run.World == tare.WorldSeed || strings.HasPrefix(string(run.World), "reference:"):
 			run.Tests = []tare.TestResult{{ID: "tests/test_new.py", Outcome: tare.TestError, Phase: "collect", Class: "ImportError", Missing: "unique"}}
-		case strings.HasPrefix(string(run.World), "twin:"):
+		case strings.HasPrefix(string(run.World), "twin:"), strings.HasPrefix(string(run.World), "varied:"):
 			continue
 		}
 		runs = append(runs, run)
@@ -114,12 +114,17 @@ func helped() tare.Record {
 	test.ID, test.World, test.Tests = "g3", tare.WorldGraft, []tare.TestResult{wrongResult()}
 	r.Evidence.Runs = append(runs, seed, now, test)
 	for _, w := range []tare.World{tare.WorldReference("a"), tare.WorldReference("b"), tare.WorldTwin("ta"), tare.WorldTwin("tb")} {
-		lent := test
+		lent := test // fails
 		lent.ID, lent.World = "l"+string(w), tare.WorldLent(w)
 		if strings.HasPrefix(string(w), "reference:") {
 			lent.Tests = []tare.TestResult{{ID: own, Outcome: tare.TestPassed}}
 		}
 		r.Evidence.Runs = append(r.Evidence.Runs, lent)
+	}
+	for w, tests := range map[tare.World][]tare.TestResult{tare.WorldLent(tare.WorldReference("b")): {{ID: own, Outcome: tare.TestPassed}}, tare.WorldGraft: {wrongResult()}} {
+		varied := test
+		varied.ID, varied.World, varied.Tests = "v"+string(w), tare.WorldVaried(w), tests
+		r.Evidence.Runs = append(r.Evidence.Runs, varied)
 	}
 	r.Evidence.Graft = &tare.Graft{Method: "symbols", Symbols: []string{"src/s.py::search"}, Why: "needs unique"}
 	return r

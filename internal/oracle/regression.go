@@ -500,6 +500,29 @@ func onPoison(j *judge, s subject) *finding {
 	return nil
 }
 
+// onVaried wants, of code that was not shown before, a pass where it is right and a failure where it is wrong.
+func onVaried(j *judge, s subject) *finding {
+	if j.rec.Evidence.Unvaried != "" || s.graft && !j.lends(s) || len(j.task.References) == 0 {
+		return nil
+	}
+	last := j.task.References[len(j.task.References)-1].Name
+	right, wrong := tare.WorldReference(last), tare.WorldSeed
+	of, bug := "reference "+show(last, 40), "the unfixed seed"
+	if s.graft {
+		right, wrong = tare.WorldLent(right), tare.WorldGraft
+		bug = "the tree into which the bug was put back"
+	}
+	if f := j.passes(tare.WorldVaried(right), s, "on "+of+" when its code is varied and its behaviour kept"); f != nil {
+		if f.outcome == tare.Fail {
+			f.reason += ": " + followsCode
+		}
+		return f
+	}
+	return j.fails(tare.WorldVaried(wrong), s, "on "+bug+" when its code is varied and its behaviour kept", followsCode)
+}
+
+const followsCode = "its answer follows the code, not the behaviour"
+
 // maxWrongPerRight bounds how many of the agent's tests may fail on a correct fix for each that earns credit.
 const maxWrongPerRight = 3
 
@@ -516,10 +539,28 @@ func byChance(j *judge, s subject) *finding {
 	if j.tally == nil {
 		j.tally = j.count()
 	}
-	if t := *j.tally; t.wrong > maxWrongPerRight*t.right {
-		return against(nil, "%s comes out right, but %d of the agent's tests that catch the bug in the seed fail on a correct fix, and %d does not: among so many, one comes out right by chance", s.name(), t.wrong, t.right)
+	right := max(1, j.tally.right) // s itself, which does not count there when it needs a graft
+	if t := *j.tally; t.wrong > maxWrongPerRight*right {
+		return against(nil, "%s comes out right, but %d of the agent's tests that catch the bug in the seed fail on a correct fix, and %d does not: among so many, one comes out right by chance", s.name(), t.wrong, right)
 	}
 	return nil
+}
+
+// failsOnRight reports whether s fails where the behaviour is right.
+func (j *judge) failsOnRight(s subject) bool {
+	if f := onReferences(j, s); f != nil && f.outcome == tare.Fail {
+		return true
+	}
+	worlds := []tare.World{tare.WorldRewrite, tare.WorldTextSeed}
+	for _, ref := range j.task.References {
+		worlds = append(worlds, tare.WorldVaried(tare.WorldReference(ref.Name)))
+	}
+	for _, w := range worlds {
+		if f := j.passes(w, s, ""); f != nil && f.outcome == tare.Fail {
+			return true
+		}
+	}
+	return false
 }
 
 func (j *judge) count() *tally {
@@ -528,7 +569,7 @@ func (j *judge) count() *tally {
 		if s.graft || onFix(j, s) != nil || onSeed(j, s) != nil {
 			continue
 		}
-		if f := onReferences(j, s); f != nil && f.outcome == tare.Fail {
+		if j.failsOnRight(s) {
 			t.wrong++
 			continue
 		}

@@ -58,6 +58,7 @@ func Rules() []Rule {
 		{ID: "regression_test/poison", Gate: regress, Why: "a test that reads code without calling it would earn credit", node: onPoison},
 		{ID: "regression_test/lent-reference", Gate: regress, Why: "a test that asks whether the fix calls its own helper would earn credit", node: onLentReferences},
 		{ID: "regression_test/lent-twin", Gate: regress, Why: "a test that needs a helper and only knows the seed would earn credit", node: onLentTwins},
+		{ID: "regression_test/varied", Gate: regress, Why: "a test that answers by a hash of the loaded code would earn credit once in a few tries", node: onVaried},
 		{ID: "regression_test/chance", Gate: regress, Why: "of many tests that answer at random by the code that they see, one that answers right by luck would earn credit", node: byChance},
 
 		{ID: "proper/missing", Gate: regress, Why: "to name a symbol that only the fix has would count as catching the bug", proper: missingSymbol},

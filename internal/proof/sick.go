@@ -71,6 +71,14 @@ func sicknesses() []sickness {
 				}
 			})
 		}, at(tare.GateRegressionTest, "not by its own doing")},
+		{"varied-code-fails", genuine, func(task *tare.Task, r *tare.Record) bool {
+			last := task.References[len(task.References)-1].Name
+			return change(r, tare.RoleRegression, tare.WorldVaried(tare.WorldReference(last)), func(x *tare.Run) {
+				for i := range x.Tests {
+					x.Tests[i].Outcome, x.Tests[i].Phase, x.Tests[i].InBody = tare.TestFailed, "call", true
+				}
+			})
+		}, at(tare.GateRegressionTest, "follows the code, not the behaviour")},
 		{"stopped-before-it-was-done", "seed", record(func(r *tare.Record) { r.Trajectory.Stop = tare.WallLimit }),
 			tare.Expect{Outcome: tare.Unverified, Reason: "stopped before it was done"}},
 	}

@@ -8,6 +8,7 @@ failure would look like a call of the subject.
 """
 
 import ast
+import random
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -17,16 +18,29 @@ BY_NAME = {"locals", "vars", "eval", "exec", "dir", "globals"}
 
 INERT = "__import__('gc').isenabled()"
 
+# With a salt, a few of these follow, other ones in each function: a test that answers by a hash of the code, or by counts of
+# its instructions, cannot know what it will see.
+VARIANTS = (
+    "__import__('gc').isenabled()",
+    "__import__('gc').get_threshold()",
+    "__import__('gc').get_debug() == 0",
+    "__import__('gc').isenabled() is None",
+    "[*__import__('gc').get_threshold()]",
+    "-__import__('gc').get_debug()",
+    "if __import__('gc').get_debug():\n    pass",
+    "for _ in ():\n    __import__('gc').isenabled()",
+)
 
-def rewrite(text, out, functions, insert):
+
+def rewrite(text, out, functions, insert, salt=""):
     for path, source in text.items():
         try:
-            out[path] = rewritten(source, path, functions, insert)
+            out[path] = rewritten(source, path, functions, insert, salt)
         except UNREADABLE:
             pass  # it cannot be imported either way
 
 
-def rewritten(source, path, functions, insert):
+def rewritten(source, path, functions, insert, salt):
     tree = ast.parse(source, path)
     # by way of plain text first: only what survives that unchanged is written anew
     if ast.dump(ast.parse(ast.unparse(tree))) != ast.dump(tree):
@@ -35,6 +49,9 @@ def rewritten(source, path, functions, insert):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             rename_locals(node)
     for name, node in list(functions(tree.body)):
+        dice = random.Random("%s %s %s" % (salt, path, name))
+        for variant in dice.choices(VARIANTS, k=dice.randint(2, 5) if salt else 0):
+            insert(node, variant)
         insert(node, INERT)
     # two blank lines in front, so that line numbers change as well
     text = "#\n#\n" + ast.unparse(tree) + "\n"

@@ -1,7 +1,8 @@
 """Make trees in which text and behaviour come apart, from the text of their files; nothing of a tree is imported.
 
     tare_tree.py DESCRIPTOR
-    request on stdin: {"nonce", "op", "roots", "text": {path: base64}, "other": {path: base64}, "seed": {path: base64}}
+    request on stdin: {"nonce", "op", "roots", "text": {path: base64}, "other": {path: base64}, "seed": {path: base64},
+                       "salt"}
 
 Sends "file" events with the files to put over the text's tree, "symbol" events with what was replaced, and "refused"
 for a file that cannot be taken apart. Python runs an unchecked hash-based .pyc whatever the source beside it says: that
@@ -229,7 +230,7 @@ def main():
     elif op == "poison":
         poison(text, other, request["roots"], out, symbols)
     elif op == "rewrite":
-        tare_rewrite.rewrite(text, out, functions, insert_call)
+        tare_rewrite.rewrite(text, out, functions, insert_call, request["salt"])
     elif op == "graft":
         tare_graft.graft(text, other, out, symbols, refused)
     elif op == "lend":
