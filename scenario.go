@@ -245,15 +245,17 @@ type AgentScript struct {
 	Final string // what it says at the end; {name} is replaced by what was taken
 }
 
-// A ScriptStep is one call of a script.
+// A ScriptStep is one call of a script, perhaps made several times.
 type ScriptStep struct {
-	Tool   string
-	Args   json.RawMessage     // a string "{name}" is replaced by the value that was taken under that name
-	Take   map[string]string   // name to path in the structured result
-	Until  map[string]ArgMatch // call again until the result matches, at most Most times
-	Most   int                 // 0 is 1; with neither Until nor Retry it is the number of calls
-	Retry  bool                // call again while the answer is an error that says that it may be tried again
-	Pages  string              // follow the cursor at this path, as argument "cursor", until Take finds its values
-	IfText string              // skip the step unless the answer before holds this text
-	OrElse string              // what to say as the last message, and end, when the call fails or Take finds nothing
+	Tool       string
+	Args       json.RawMessage     // a string "{name}" is the value that was taken under that name; within longer text, its text
+	Take       map[string]string   // name to path in the structured result
+	Until      map[string]ArgMatch // call again until the result matches, by path
+	Retry      bool                // call again while the answer is an error that says that it may be tried again
+	Most       int                 // calls; 0 is 1, with Until, Retry or Pages 30; with none of them it is how often the call is made
+	Pause      float64             // seconds to wait between these calls, by the tool "wait"
+	Pages      string              // path of the cursor: turn pages until Take finds its values
+	IfTaken    string              // only if that name was taken
+	IfNotTaken string              // only if it was not
+	OrElse     string              // when the call fails, Until is never so or Take finds nothing: the last message, and the end
 }

@@ -72,6 +72,10 @@ func (h *hands) call(tool, note string, args map[string]any) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("calling %s: %w", tool, err)
 	}
+	return answerOf(tool, res)
+}
+
+func answerOf(tool string, res *mcp.CallToolResult) (answer, error) {
 	a := answer{ok: !res.IsError}
 	var parts []string
 	for _, c := range res.Content {
@@ -80,6 +84,7 @@ func (h *hands) call(tool, note string, args map[string]any) (answer, error) {
 		}
 	}
 	a.text = strings.Join(parts, "\n")
+	var err error
 	if a.data, err = json.Marshal(res.StructuredContent); err != nil {
 		return answer{}, fmt.Errorf("reading the result of %s: %w", tool, err)
 	}

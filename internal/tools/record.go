@@ -24,7 +24,7 @@ const (
 
 // record is around every tool call: it takes turns, counts, times and records them. Calls that never reach a tool, for an
 // unknown name or bad arguments, are answered as failed calls and recorded like the rest.
-func (w *World) record(next mcp.MethodHandler) mcp.MethodHandler {
+func (w *endpoint) record(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		ask, ok := req.(*mcp.CallToolRequest)
 		if !ok {
@@ -45,25 +45,25 @@ func (w *World) record(next mcp.MethodHandler) mcp.MethodHandler {
 			return failed("the call was cancelled before its turn came"), nil
 		}
 		step := tare.Step{Call: w.describe(ask.Params)}
-		began := w.cfg.Now()
-		step.Call.At = seconds(began.Sub(w.cfg.Began))
+		began := w.now()
+		step.Call.At = seconds(began.Sub(w.began))
 		res := w.carryOut(ctx, next, method, ask)
 		if res == nil {
-			return failed(fmt.Sprintf("no further calls: the limit of %d is reached", w.cfg.Limits.Turns)), nil
+			return failed(fmt.Sprintf("no further calls: the limit of %d is reached", w.turns)), nil
 		}
-		step.Observation = observe(step.Call.Tool, res)
-		step.Observation.Seconds = seconds(w.cfg.Now().Sub(began))
+		step.Observation = w.observe(step.Call.Tool, res)
+		step.Observation.Seconds = seconds(w.now().Sub(began))
 		step.Call.Index = w.calls
 		w.calls++
-		w.cfg.OnStep(step)
+		w.onStep(step)
 		return res, nil
 	}
 }
 
 // carryOut has the call done, or refuses it. The first call over the limit is refused and recorded, since it is what the
 // agent tried; nil stands for those after it, which only repeat it. The caller holds the turn.
-func (w *World) carryOut(ctx context.Context, next mcp.MethodHandler, method string, ask *mcp.CallToolRequest) *mcp.CallToolResult {
-	if most := w.cfg.Limits.Turns; most > 0 && w.calls >= most {
+func (w *endpoint) carryOut(ctx context.Context, next mcp.MethodHandler, method string, ask *mcp.CallToolRequest) *mcp.CallToolResult {
+	if most := w.turns; most > 0 && w.calls >= most {
 		select {
 		case <-w.exhausted:
 			return nil
@@ -82,7 +82,7 @@ func (w *World) carryOut(ctx context.Context, next mcp.MethodHandler, method str
 	}
 	res, ok := got.(*mcp.CallToolResult)
 	if !ok {
-		w.cfg.OnProblem(fmt.Errorf("tool call answered with %T", got))
+		w.onProblem(fmt.Errorf("tool call answered with %T", got))
 		return failed("the call failed on the server's side; this is not your doing")
 	}
 	return res
@@ -100,8 +100,8 @@ func quoteBounded(s string) string {
 	return s
 }
 
-// describe is the call as the record keeps it: the note apart from the arguments, all of it bounded and valid UTF-8.
-func (w *World) describe(p *mcp.CallToolParamsRaw) tare.Call {
+// describeNoted is the call as the record keeps it: the note apart from the arguments, all of it bounded and valid UTF-8.
+func describeNoted(p *mcp.CallToolParamsRaw) tare.Call {
 	name := strings.ToValidUTF8(p.Name, "\ufffd")
 	if len(name) > maxToolName {
 		name = strings.ToValidUTF8(name[:maxToolName], "") + "…"

@@ -33,7 +33,7 @@ const (
 
 // ServeIO serves one client over a pair of streams until it closes its end or ctx ends. stdout belongs to the protocol:
 // nothing else may write to it.
-func (w *World) ServeIO(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+func (w *endpoint) ServeIO(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	session, err := w.server.Connect(ctx, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxFrame}, nil)
 	if err != nil {
 		return fmt.Errorf("serving: %w", err)
@@ -56,7 +56,7 @@ func (w *World) ServeIO(ctx context.Context, in io.ReadCloser, out io.WriteClose
 }
 
 // cancelCalls cancels what is under way and refuses what comes.
-func (w *World) cancelCalls() {
+func (w *endpoint) cancelCalls() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
@@ -66,7 +66,7 @@ func (w *World) cancelCalls() {
 // Handler serves the world over streamable HTTP. Clients of the newest protocol are served without sessions, so that a
 // connection which ends cancels its call; for older ones, whose cancellation is a message of its own, sessions are kept.
 // Requests of web pages are refused: those with a foreign Origin, and, at a loopback address, with a foreign Host.
-func (w *World) Handler() http.Handler {
+func (w *endpoint) Handler() http.Handler {
 	get := func(*http.Request) *mcp.Server { return w.server }
 	newest := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody})
 	older := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{MaxRequestBodyBytes: maxBody, SessionTimeout: idle})
@@ -90,7 +90,7 @@ type Listener struct {
 
 // ListenTCP serves the world at addr, "host:port" or ":port" or "port". Without a host that is 127.0.0.1: nobody but this
 // machine's users reaches a world unless its address says so. There is no authentication.
-func (w *World) ListenTCP(ctx context.Context, addr string) (*Listener, error) {
+func (w *endpoint) ListenTCP(ctx context.Context, addr string) (*Listener, error) {
 	if !strings.Contains(addr, ":") {
 		addr = ":" + addr
 	}
@@ -109,7 +109,7 @@ func (w *World) ListenTCP(ctx context.Context, addr string) (*Listener, error) {
 }
 
 // ListenUnix serves the world on a Unix socket at path, which only its owner may use. An existing file there is an error.
-func (w *World) ListenUnix(ctx context.Context, path string) (*Listener, error) {
+func (w *endpoint) ListenUnix(ctx context.Context, path string) (*Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("listening: %w", err)
@@ -121,7 +121,7 @@ func (w *World) ListenUnix(ctx context.Context, path string) (*Listener, error) 
 	return w.serve(l, "http://localhost"+Path), nil
 }
 
-func (w *World) serve(l net.Listener, url string) *Listener {
+func (w *endpoint) serve(l net.Listener, url string) *Listener {
 	out := &Listener{URL: url, done: make(chan error, 1), server: &http.Server{
 		Handler:           w.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -144,17 +144,27 @@ func ServeLocal(ctx context.Context, cfg Config) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := cfg.Sandbox.NewDir("m-*")
+	socket, done, err := w.serveLocal(ctx, cfg.Sandbox.NewDir)
 	if err != nil {
-		return nil, errors.Join(err, w.Close())
+		return nil, err
+	}
+	return &Local{World: w, Socket: socket, close: done}, nil
+}
+
+// serveLocal serves an endpoint at a new socket in a directory that newDir makes. done closes the endpoint, then the socket;
+// on an error both are closed.
+func (w *endpoint) serveLocal(ctx context.Context, newDir func(pattern string) (string, error)) (socket string, done func() error, err error) {
+	dir, err := newDir("m-*")
+	if err != nil {
+		return "", nil, errors.Join(err, w.Close())
 	}
 	held := &workspace.Workspace{Dir: dir}
-	socket := filepath.Join(dir, "s")
+	socket = filepath.Join(dir, "s")
 	l, err := w.ListenUnix(ctx, socket)
 	if err != nil {
-		return nil, errors.Join(err, w.Close(), held.Remove())
+		return "", nil, errors.Join(err, w.Close(), held.Remove())
 	}
-	return &Local{World: w, Socket: socket, close: sync.OnceValue(func() error { return errors.Join(w.Close(), l.Close(), held.Remove()) })}, nil
+	return socket, sync.OnceValue(func() error { return errors.Join(w.Close(), l.Close(), held.Remove()) }), nil
 }
 
 // Close closes the world, then the socket. When it returns no call is under way and none will be recorded.

@@ -19,7 +19,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,25 +53,12 @@ const defaultCheck = 60 * time.Second
 
 // A World is the six tools over one workspace.
 type World struct {
+	*endpoint
 	cfg    Config
 	root   *os.Root
-	server *mcp.Server
 	token  string       // part of the names of temporary files
 	serial atomic.Int64 // another
-
-	turn      chan struct{} // holds one token, which whoever carries out a call has taken
-	calls     int           // carried out; guarded by turn
-	exhausted chan struct{} // closed when a call was refused because of the limit
-
-	ctx    context.Context // ends when the world is closed; a field since it bounds the world, not a call
-	cancel context.CancelCauseFunc
-	mu     sync.Mutex // guards closed and adding to active
-	closed bool
-	active sync.WaitGroup
-	done   func() error // closes what New opened, once
 }
-
-var errClosed = errors.New("the world is closed")
 
 // New opens a World. Close it when the agent is done.
 func New(cfg Config) (*World, error) {
@@ -81,9 +67,6 @@ func New(cfg Config) (*World, error) {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
-	}
-	if cfg.Began.IsZero() {
-		cfg.Began = cfg.Now()
 	}
 	if cfg.OnStep == nil {
 		cfg.OnStep = func(tare.Step) {}
@@ -98,47 +81,15 @@ func New(cfg Config) (*World, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening world: %w", err)
 	}
-	w := &World{cfg: cfg, root: root, token: rand.Text(), turn: make(chan struct{}, 1), exhausted: make(chan struct{}), done: sync.OnceValue(root.Close)}
-	w.turn <- struct{}{}
-	w.ctx, w.cancel = context.WithCancelCause(context.Background())
-	w.server = mcp.NewServer(&mcp.Implementation{Name: "tare", Title: "tare workspace", Version: "1"}, &mcp.ServerOptions{
-		Instructions: "One small repository. All paths are relative to it. The tools are the only way to see and change it.",
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list of tools never changes
-	})
-	w.server.AddReceivingMiddleware(w.record)
+	w := &World{cfg: cfg, root: root, token: rand.Text()}
+	w.endpoint = newEndpoint(endpointConfig{
+		turns: cfg.Limits.Turns, began: cfg.Began, now: cfg.Now,
+		onStep: func(s tare.Step) { w.cfg.OnStep(s) }, onProblem: func(err error) { w.cfg.OnProblem(err) },
+		describe: describeNoted, observe: observe, done: root.Close,
+	}, mcp.Implementation{Name: "tare", Title: "tare workspace", Version: "1"},
+		"One small repository. All paths are relative to it. The tools are the only way to see and change it.")
 	w.addTools()
 	return w, nil
-}
-
-// Exhausted is closed when a call was refused because the limit on calls had been reached. From then on all are.
-func (w *World) Exhausted() <-chan struct{} { return w.exhausted }
-
-// Close refuses further calls, cancels those under way and returns when none is left and nothing that they started is
-// alive. No step is recorded after it has returned. It may be called again.
-func (w *World) Close() error {
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
-	w.cancel(errClosed)
-	w.active.Wait()
-	return w.done()
-}
-
-// enter counts a call in; leave must be called after it. It fails once the world is closed.
-func (w *World) enter(ctx context.Context) (inner context.Context, leave func(), err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return nil, nil, errClosed
-	}
-	w.active.Add(1)
-	inner, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(w.ctx, func() { cancel(context.Cause(w.ctx)) })
-	return inner, func() {
-		stop()
-		cancel(nil)
-		w.active.Done()
-	}, nil
 }
 
 // Noted is the argument that every tool takes besides its own.
@@ -203,21 +154,6 @@ func add[In, Out any](w *World, t *mcp.Tool, h handler[In, Out]) {
 		}
 		return res, out, nil
 	})
-}
-
-// explain is err as the agent may see it.
-func (w *World) explain(ctx context.Context, tool string, err error) error {
-	var refused refusal
-	switch {
-	case errors.As(err, &refused):
-		return refused
-	case errors.Is(context.Cause(ctx), errClosed):
-		return refuse("the episode is over")
-	case ctx.Err() != nil:
-		return refuse("the call was cancelled")
-	}
-	w.cfg.OnProblem(fmt.Errorf("tool %s: %w", tool, err))
-	return refuse("%s failed on the server's side; this is not your doing", tool)
 }
 
 // schemaOf is the schema of T in which a list is always a list: a nil slice is never sent, so null need not be allowed.
