@@ -30,11 +30,11 @@ var allow = map[string][]string{
 	"claims":     {"tare"},
 	"platform":   {"tare"},
 	"trajectory": {"tare"},
-	"suite":      {"tare"},
-	"check":      {"tare", "sandbox", "workspace"}, // workspace lays out the trees that it runs
+	"suite":      {"tare", "claims", "platform", "predicate"}, // what a scenario names must be there
+	"check":      {"tare", "sandbox", "workspace"},            // workspace lays out the trees that it runs
 	"evidence":   {"tare", "check", "sandbox", "workspace"},
 	"oracle":     {"tare", "claims", "contract", "predicate"},
-	"tools":      {"tare", "check", "sandbox", "workspace"},
+	"tools":      {"tare", "check", "platform", "sandbox", "workspace"},
 	"agent":      {"tare", "sandbox", "workspace"}, // a finished solution is laid out as every other tree is
 	"episode":    {"tare", "agent", "evidence", "sandbox", "trajectory", "workspace"},
 	"store":      {"tare"},

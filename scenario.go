@@ -72,6 +72,7 @@ type ReadSpec struct {
 	Parse      string // json, lines: how to read a text result; "" with Items
 	Next       string // path to the cursor of the next page; "": the answer is the whole collection
 	Cursor     string // the argument that takes it
+	ID         string // the field that is an item's id; "" is "id"
 }
 
 // A FaultKind is a way in which a world fails an agent.

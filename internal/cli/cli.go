@@ -47,6 +47,8 @@ func usage(format string, args ...any) error { return exit{exitUsage, fmt.Errorf
 
 // An app is one invocation: its streams and the flags that every command has.
 type app struct {
+	bugs []string // seeded bugs of simulated platforms, for tests
+
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	terminal       bool // stderr is a terminal

@@ -87,7 +87,7 @@ func (a *app) runnerTools(ctx context.Context) ([]sandbox.Finding, error) {
 	var out []sandbox.Finding
 	seen := map[string]bool{}
 	for _, t := range tasks {
-		if seen[t.Runner] {
+		if seen[t.Runner] || t.Runner == "" { // a scenario has none
 			continue
 		}
 		seen[t.Runner] = true

@@ -27,9 +27,16 @@ const byHandWall = 24 * time.Hour
 type byHand struct {
 	a     *app
 	http  string
-	left  func()       // called when they have left; nil: go on and grade
-	err   error        // what kept it from being served
-	world *tools.World // of the one episode that it plays
+	left  func() // called when they have left; nil: go on and grade
+	err   error  // what kept it from being served
+	world served // of the one episode that it plays
+}
+
+// served is a world that can be served to whoever connects.
+type served interface {
+	ServeIO(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error
+	ListenTCP(ctx context.Context, addr string) (*tools.Listener, error)
+	Close() error
 }
 
 func (b *byHand) Name() string { return byHandAgent }
@@ -73,12 +80,12 @@ func (a *app) mcp() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp TASK",
 		Short: "Serve a task's world over MCP, on stdio or HTTP",
-		Long: `mcp serves the six tools over a fresh workspace of the task, to any MCP client. With --record it also writes the
+		Long: `mcp serves the six tools over a fresh workspace of the task, or the world of a scenario, to any MCP client. With --record it also writes the
 trajectory, and grades the workspace when the client leaves (stdio) or on Ctrl-C (HTTP); the verdict goes to stderr and to
 FILE.verdict.json.
 
 The server runs outside any sandbox and its binary holds the answers: for trying things out, not for scores.`,
-		Example: "  tare mcp tickets/bugfix_inventory\n  tare mcp tickets/bugfix_inventory --http 127.0.0.1:8321\n  tare mcp tickets/bugfix_inventory --record hand.jsonl",
+		Example: "  tare mcp tickets/bugfix_inventory\n  tare mcp tickets/bugfix_inventory --http 127.0.0.1:8321\n  tare mcp tickets/bugfix_inventory --record hand.jsonl\n  tare mcp scenarios/scale_to_three",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			tasks, err := a.tasks(args)
@@ -96,6 +103,7 @@ The server runs outside any sandbox and its binary holds the answers: for trying
 			})
 		},
 	}
+	a.bugFlag(c)
 	c.Flags().StringVar(&addr, "http", "", "serve streamable HTTP at this address, at /mcp, in place of stdio")
 	c.Flags().StringVar(&record, "record", "", "write the trajectory to this file, and grade at the end")
 	return c

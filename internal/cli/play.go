@@ -23,10 +23,6 @@ import (
 
 // play is production's player: every episode, control and solution goes through it.
 func (r *rig) play(ctx context.Context, job run.Job, w io.Writer) (tare.Record, error) {
-	runner, err := check.For(job.Task.Runner)
-	if err != nil {
-		return tare.Record{}, err
-	}
 	who, err := r.agent(job)
 	if err != nil {
 		return tare.Record{}, err
@@ -38,14 +34,25 @@ func (r *rig) play(ctx context.Context, job run.Job, w io.Writer) (tare.Record, 
 	cfg := episode.Config{
 		Episode:  job.Episode,
 		Agent:    who,
-		Evidence: evidence.Request{Task: job.Task, Sandbox: r.sb, Runner: runner, Jobs: r.inner},
-		Serve: func(ctx context.Context, world episode.World) (episode.Served, error) {
+		Evidence: evidence.Request{Task: job.Task, Sandbox: r.sb, Jobs: r.inner},
+		Record:   w,
+		Scanner:  scanner,
+		Now:      r.now,
+		Proof:    job.Solution != nil || strings.HasPrefix(job.Episode.Agent, controlAgent),
+	}
+	if job.Task.Kind == tare.Scenario {
+		cfg.Serve = func(ctx context.Context, world episode.World) (episode.Served, error) {
+			return r.stage(ctx, job.Task, world)
+		}
+	} else {
+		runner, err := check.For(job.Task.Runner)
+		if err != nil {
+			return tare.Record{}, err
+		}
+		cfg.Evidence.Runner = runner
+		cfg.Serve = func(ctx context.Context, world episode.World) (episode.Served, error) {
 			return r.serve(ctx, job.Task, runner, world)
-		},
-		Record:  w,
-		Scanner: scanner,
-		Now:     r.now,
-		Proof:   job.Solution != nil || strings.HasPrefix(job.Episode.Agent, controlAgent),
+		}
 	}
 	if strings.HasPrefix(job.Episode.Agent, "cmd:") && bridge() != "" {
 		cfg.Executables = []string{bridge()}
@@ -66,6 +73,9 @@ const controlAgent = "control:"
 // agent makes the agent of a job. Scripted agents get a reference as data, another one each trial.
 func (r *rig) agent(job run.Job) (agent.Agent, error) {
 	name := job.Episode.Agent
+	if job.Task.Kind == tare.Scenario && isOperator(strings.TrimPrefix(name, controlAgent), job.Task) {
+		return operator(name, job.Task), nil
+	}
 	switch {
 	case job.Solution != nil:
 		return agent.Tree(name, job.Solution), nil

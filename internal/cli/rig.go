@@ -26,9 +26,10 @@ type rig struct {
 	sb     sandbox.Sandbox
 	store  *store.Files
 	grader tare.Digest
-	keep   bool    // leave workspaces
-	inner  int     // commands that one grading runs at once
-	byHand *byHand // the one agent of tare mcp
+	keep   bool     // leave workspaces
+	inner  int      // commands that one grading runs at once
+	byHand *byHand  // the one agent of tare mcp
+	bugs   []string // seeded bugs of simulated platforms
 	now    func() time.Time
 
 	known []*tare.Task // whose secrets the leak scan looks for
@@ -41,6 +42,9 @@ func (a *app) files() *store.Files { return store.OpenFiles(a.state) }
 
 // withRig opens the sandbox, does the work and cleans up, whatever came of it.
 func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) error) (err error) {
+	if err := a.checkBugs(); err != nil {
+		return err
+	}
 	known, err := a.tasks(nil)
 	if err != nil {
 		return err
@@ -49,7 +53,7 @@ func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) erro
 	if err != nil {
 		return a.unavailable(err)
 	}
-	r := &rig{a: a, sb: sb, store: a.files(), grader: tare.GraderDigest(), known: known, inner: runtime.NumCPU(), now: time.Now, scanners: map[tare.Digest]*workspace.Scanner{}}
+	r := &rig{a: a, bugs: a.bugs, sb: sb, store: a.files(), grader: tare.GraderDigest(), known: known, inner: runtime.NumCPU(), now: time.Now, scanners: map[tare.Digest]*workspace.Scanner{}}
 	defer func() { err = errors.Join(err, sb.Close()) }()
 	return work(ctx, r)
 }
@@ -58,7 +62,7 @@ func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) erro
 func equipped(tasks []*tare.Task) error {
 	seen := map[string]bool{}
 	for _, t := range tasks {
-		if seen[t.Runner] {
+		if seen[t.Runner] || t.Kind == tare.Scenario { // which has no runner
 			continue
 		}
 		seen[t.Runner] = true
@@ -149,6 +153,9 @@ func (a *app) isolation() string { return a.backend }
 
 // ground is what a proof of a task with that runner stands on here, as verdicts by the chosen backend say it.
 func (a *app) ground(runner string) (proof.Ground, error) {
+	if runner == "" { // a scenario is judged from its record alone
+		return proof.Ground{Grader: tare.GraderDigest(), Isolation: a.isolation()}, nil
+	}
 	tools, err := check.Identity(runner)
 	if err != nil {
 		return proof.Ground{}, err
@@ -191,7 +198,7 @@ func (a *app) proofOf(t *tare.Task) tare.Proof {
 
 // episode is the first episode of agent on task, as this rig plays it.
 func (r *rig) episode(t *tare.Task, agent string) tare.Episode {
-	return tare.Episode{Task: t.ID, TaskHash: t.Hash, Agent: agent, Limits: t.Limits, Isolation: r.sb.Isolation(), Trial: 1}
+	return tare.Episode{Task: t.ID, TaskHash: t.Hash, Agent: agent, World: r.worldOf(t), Limits: t.Limits, Isolation: r.sb.Isolation(), Trial: 1}
 }
 
 // counts is how a run stands.

@@ -46,6 +46,7 @@ Agents:
   recovery            guesses a path, fails, lists, retries
   tree:DIR            puts a finished workspace in place
   cheater:NAME        tries to win without the work; 'tare list adversaries' names them
+  straight, careful…  what a scenario's own agents.yaml calls them
   cmd:DIR/SCRIPT      an executable of yours, in a folder of its own; it gets the prompt and the workspace (docs/agents.md)
 
 Interrupt once to finish what is running and stop, twice to stop now; the same command goes on from there.`,
@@ -69,6 +70,7 @@ Interrupt once to finish what is running and stop, twice to stop now; the same c
 	fs.BoolVar(&f.keep, "keep", false, "leave the workspaces and say where they are")
 	fs.BoolVar(&f.heldOut, "held-out", true, "play held-out tasks too")
 	fs.StringVar(&f.junit, "junit", "", "also write the results as JUnit XML to this file")
+	a.bugFlag(c)
 	fs.StringVar(&f.html, "html", "", "also write the results as one HTML page to this file")
 	return c
 }
@@ -99,12 +101,20 @@ func (a *app) plan(r *rig, tasks []*tare.Task, f runFlags) (run.Plan, error) {
 				if f.turns > 0 {
 					job.Episode.Limits.Turns = f.turns
 				}
+				if t.Kind == tare.Scenario {
+					if err := fitOperator(name, t); err != nil && len(tasks) > 1 {
+						a.note("left out: %v", err)
+						continue
+					} else if err != nil {
+						return plan, err
+					}
+				}
 				if dir, ok := strings.CutPrefix(name, "tree:"); ok {
 					if job.Solution, err = readWhole(dir); err != nil {
 						return plan, usage("reading agent %s: %w", name, err)
 					}
 					job.Episode.Agent = "tree:" + short(job.Solution.Digest())
-				} else if err := a.checkAgent(name); err != nil {
+				} else if err := a.checkAgent(name); err != nil && (t.Kind != tare.Scenario || !isOperator(name, t)) {
 					return plan, err
 				} else if script, ok := strings.CutPrefix(name, "cmd:"); ok {
 					b, err := os.ReadFile(script)

@@ -47,6 +47,9 @@ Without a terminal it runs the commands that it is given on standard input.`,
 			if len(tasks) != 1 {
 				return usage("shell takes one task; %q is %d", args[0], len(tasks))
 			}
+			if err := hasWorkspace(tasks[0]); err != nil {
+				return err
+			}
 			tree, err := controlTree(tasks[0], with)
 			if err != nil {
 				return err

@@ -3,7 +3,8 @@
 //
 // An episode has four parts, in this order and never at once: a fresh workspace is made and shown to hold no answer; the
 // agent plays, until it ends or a limit ends it; the world is closed, so that nobody can change the workspace any more;
-// what is there is read and observed. Whatever of ours fails on the way ends in a record that says so, with the stop reason
+// what is there is read and observed. A scenario has no workspace but an empty one for agents of others' making; what is
+// observed of it, its world tells when it is closed. Whatever of ours fails on the way ends in a record that says so, with the stop reason
 // world_error and the problem named: such an episode is lost, not graded.
 package episode
 
@@ -35,7 +36,7 @@ type Config struct {
 	Agent   agent.Agent
 
 	// Evidence says how to observe what the agent leaves: Task, Sandbox, Runner and Jobs are the caller's, Final is not. Of
-	// the Task the agent sees the Brief and the seed.
+	// the Task the agent sees the Brief and the seed. A scenario has no Runner.
 	Evidence evidence.Request
 
 	// Serve opens the world that the agent acts through.
@@ -56,7 +57,7 @@ type Config struct {
 
 // A World is what Serve makes a world of.
 type World struct {
-	Workspace *workspace.Workspace
+	Workspace *workspace.Workspace // nil: a scenario has none
 	Limits    tare.Limits
 	Began     time.Time
 	OnStep    func(tare.Step) // must be told of every call, one at a time
@@ -68,6 +69,8 @@ type Served struct {
 	Socket    string          // MCP over HTTP
 	Exhausted <-chan struct{} // closed when a call was refused because the limit on calls was reached; may be nil
 	Close     func() error    // returns when no call is under way; none is recorded after it
+
+	Scenario func() *tare.ScenarioEvidence // of a scenario: what was observed, once it is closed
 }
 
 // Play plays one episode. An error means that it was not played, because the configuration is wrong, or that ctx ended;
@@ -93,14 +96,14 @@ func Play(ctx context.Context, cfg Config) (tare.Record, error) {
 
 func (c *Config) check() error {
 	task, sb := c.Evidence.Task, c.Evidence.Sandbox
-	if task == nil || sb == nil || c.Evidence.Runner == nil || c.Agent == nil || c.Serve == nil {
-		return errors.New("task, sandbox, runner, agent and world are required")
+	if task == nil || sb == nil || c.Agent == nil || c.Serve == nil || task.Kind == tare.Ticket && c.Evidence.Runner == nil {
+		return errors.New("task, sandbox, agent, world and, for a ticket, runner are required")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	switch {
-	case task.Kind != tare.Ticket:
+	case task.Kind != tare.Ticket && task.Kind != tare.Scenario:
 		return fmt.Errorf("a %s is not played here", task.Kind)
 	case task.Category == tare.Fixture && !c.Proof:
 		return ErrFixture
@@ -117,6 +120,8 @@ type play struct {
 	Config
 	began time.Time
 	steps *trajectory.Writer
+
+	scenario *tare.ScenarioEvidence // what the world of a scenario told
 
 	mu       sync.Mutex
 	problems []tare.Problem
@@ -137,7 +142,10 @@ func (p *play) failed() bool {
 
 // run goes through the parts. The error is that of ctx.
 func (p *play) run(ctx context.Context) (tare.Evidence, error) {
-	ws := p.makeWorkspace(ctx)
+	var ws *workspace.Workspace
+	if p.wantsWorkspace() {
+		ws = p.makeWorkspace(ctx)
+	}
 	if ws != nil {
 		if p.Keep != nil {
 			defer p.Keep(ws.Dir)
@@ -146,12 +154,12 @@ func (p *play) run(ctx context.Context) (tare.Evidence, error) {
 		}
 	}
 	var end agent.Ending
-	if ws != nil && !p.failed() {
+	if !p.failed() {
 		end = p.act(ctx, ws)
 	}
 	var final tare.Tree
 	var left []string
-	if ws != nil && ctx.Err() == nil {
+	if ws != nil && !p.isScenario() && ctx.Err() == nil {
 		final, left = p.snapshot(ws)
 	}
 	switch {
@@ -166,8 +174,9 @@ func (p *play) run(ctx context.Context) (tare.Evidence, error) {
 	if err := ctx.Err(); err != nil {
 		return tare.Evidence{}, err
 	}
-	ev := tare.Evidence{Isolation: p.Evidence.Sandbox.Isolation(), Changes: []tare.Change{}, Runs: []tare.Run{}}
+	ev := tare.Evidence{Isolation: p.Evidence.Sandbox.Isolation(), Changes: []tare.Change{}, Runs: []tare.Run{}, Scenario: p.scenario}
 	switch {
+	case p.isScenario(): // its world has told all
 	case end.Stop.Infrastructure() || p.failed():
 		// Nothing is observed of an episode that is lost; what changed may help to see why.
 		if final != nil {
@@ -184,6 +193,14 @@ func (p *play) run(ctx context.Context) (tare.Evidence, error) {
 	ev.LeftOut = left
 	ev.Problems = append(ev.Problems, p.problems...)
 	return ev, nil
+}
+
+func (p *play) isScenario() bool { return p.Evidence.Task.Kind == tare.Scenario }
+
+// wantsWorkspace reports whether the agent gets a directory: the one that a ticket is about, or one of its own to work in.
+func (p *play) wantsWorkspace() bool {
+	_, external := p.Agent.(agent.Exposer)
+	return !p.isScenario() || external
 }
 
 // makeWorkspace lays the seed out and shows that no answer is within the agent's reach. It returns nil when there is no
@@ -258,12 +275,19 @@ func (p *play) act(ctx context.Context, ws *workspace.Workspace) agent.Ending {
 		case <-limited.Done():
 		}
 	}()
-	end, err := p.Agent.Play(limited, p.brief(), agent.World{Socket: served.Socket, Dir: ws.Dir, Sandbox: p.Evidence.Sandbox})
+	world := agent.World{Socket: served.Socket, Sandbox: p.Evidence.Sandbox}
+	if ws != nil {
+		world.Dir = ws.Dir
+	}
+	end, err := p.Agent.Play(limited, p.brief(), world)
 	timeUp := errors.Is(limited.Err(), context.DeadlineExceeded)
 	cancel()
 	<-watched
 	if err := served.Close(); err != nil {
 		p.problem("world", err)
+	}
+	if served.Scenario != nil {
+		p.scenario = served.Scenario()
 	}
 	return p.settle(end, err, closed(served.Exhausted), timeUp)
 }

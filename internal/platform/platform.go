@@ -242,6 +242,11 @@ func (p *Platform) random(salt string) string {
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
 }
 
+// Collections lists the collections of an observation.
+func Collections() []string {
+	return []string{"accounts", "principals", "apps", "releases", "deployments", "instances", "configs", "secrets", "domains", "databases", "backups", "logs", "operations", "prices"}
+}
+
 // Observe is all that there is, apart from values of secrets.
 func (p *Platform) Observe() map[string]tare.Collection {
 	out := map[string]tare.Collection{}

@@ -59,7 +59,7 @@ func readStart(start json.RawMessage, clock time.Time) (*state, []*StartError) {
 	if err := json.Unmarshal(start, &all); err != nil {
 		return nil, []*StartError{{Message: "a start state is a mapping of collections, each a list: " + err.Error()}}
 	}
-	known := []string{"accounts", "principals", "apps", "releases", "deployments", "instances", "configs", "secrets", "domains", "databases", "backups", "logs", "operations", "prices"}
+	known := Collections()
 	for name := range all {
 		if !slices.Contains(known, name) {
 			r.problems = append(r.problems, &StartError{Message: fmt.Sprintf("there is no collection %q; there are %s", name, strings.Join(known, ", "))})

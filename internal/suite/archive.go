@@ -16,8 +16,8 @@ import (
 )
 
 // Pack makes the archive of the suite in the folder dir: a zip file with one entry for each file of each task, sorted,
-// undated, with its mode; of a symbolic link the content is the target. Before each task stands the parsed form of its
-// task.yaml, named NAME.parsed. Equal folders give equal bytes, whatever
+// undated, with its mode; of a symbolic link the content is the target. Before each task stand the parsed forms of its
+// task.yaml, named NAME.parsed, and of its other YAML files, named NAME:FILE.parsed. Equal folders give equal bytes, whatever
 // their owners, dates and umask, as long as the compressor of Go's standard library stays the same. It packs only
 // what LoadSuite accepts.
 func Pack(dir string) ([]byte, error) {
@@ -34,12 +34,22 @@ func Pack(dir string) ([]byte, error) {
 		return flate.NewWriter(out, flate.BestCompression)
 	})
 	for _, t := range trees {
-		text, _ := t.tree.Lookup(taskFile)
-		root, err := parseYAML(text.Data)
-		if err != nil {
-			return nil, fmt.Errorf("parsing %s of %s: %w", taskFile, t.name, err)
+		var files []tare.File
+		for _, name := range []string{taskFile, stateFile, agentsFile} {
+			text, ok := t.tree.Lookup(name)
+			if !ok {
+				continue
+			}
+			root, err := parseYAML(text.Data)
+			if err != nil {
+				return nil, fmt.Errorf("parsing %s of %s: %w", name, t.name, err)
+			}
+			entry := t.name
+			if name != taskFile {
+				entry += parsedMark + name
+			}
+			files = append(files, tare.File{Path: entry + parsedSuffix, Mode: 0o644, Data: encodeParsed(text.Data, root)})
 		}
-		files := []tare.File{{Path: t.name + parsedSuffix, Mode: 0o644, Data: encodeParsed(text.Data, root)}}
 		for _, f := range t.tree {
 			files = append(files, tare.File{Path: t.name + "/" + f.Path, Mode: f.Mode, Data: f.Data})
 		}
@@ -53,8 +63,12 @@ func Pack(dir string) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// parsedSuffix ends the name of an entry that holds a parsed form.
-const parsedSuffix = ".parsed"
+// parsedSuffix ends the name of an entry that holds a parsed form; parsedMark, which no task's name has, stands between the
+// task and its file.
+const (
+	parsedSuffix = ".parsed"
+	parsedMark   = ":"
+)
 
 func addFiles(w *zip.Writer, files []tare.File) error {
 	for _, f := range files {
@@ -79,7 +93,7 @@ func SameContent(a, b []byte) bool {
 		return false
 	}
 	for i := range x {
-		if x[i].name != y[i].name || x[i].parsed != y[i].parsed || x[i].tree.Digest() != y[i].tree.Digest() {
+		if x[i].name != y[i].name || !maps.Equal(x[i].parsed, y[i].parsed) || x[i].tree.Digest() != y[i].tree.Digest() {
 			return false
 		}
 	}
@@ -94,7 +108,7 @@ func unpack(b []byte) ([]namedTree, error) {
 	}
 	left := newBudget()
 	files := map[string][]tare.File{}
-	parsed := map[string]string{}
+	parsed := map[string]map[string]string{}
 	for _, f := range r.File {
 		file, err := unpackFile(f, left)
 		if err != nil {
@@ -107,7 +121,14 @@ func unpack(b []byte) ([]namedTree, error) {
 			file.Path = name
 			files[task] = append(files[task], file)
 		case !ok && isForm:
-			parsed[form] = string(file.Data)
+			task, name, other := strings.Cut(form, parsedMark)
+			if !other {
+				name = taskFile
+			}
+			if parsed[task] == nil {
+				parsed[task] = map[string]string{}
+			}
+			parsed[task][name] = string(file.Data)
 		default:
 			return nil, fmt.Errorf("entry %s lies in no task's folder", clip(f.Name))
 		}

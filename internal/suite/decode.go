@@ -201,7 +201,10 @@ var gates = []string{
 
 // expect is what must become of a control. The reward follows from outcome and gate, so it is always stated in the
 // result, and one that is written down must agree.
-func (s source) expect(n *node) tare.Expect {
+func (s source) expect(n *node) tare.Expect { return s.expectAt(n, gates) }
+
+// expectAt is expect where a task of another kind has other gates.
+func (s source) expectAt(n *node, gates []string) tare.Expect {
 	const what = "an expectation"
 	if !s.object(n, what, []string{"outcome"}, "gate", "requirement", "reason", "reward") {
 		return tare.Expect{}
@@ -231,7 +234,7 @@ func (s source) reward(n *node, e tare.Expect) *float64 {
 	case e.Outcome == tare.Pass:
 		follows = new(float64)
 		*follows = 1
-	case e.Outcome == tare.Fail && known:
+	case e.Outcome == tare.Fail && (known || s.l.task.Kind == tare.Scenario):
 		follows = &r
 	}
 	if n == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"regexp"
+	"slices"
 	"strings"
 
 	"tare"
@@ -25,7 +26,7 @@ const (
 
 // Secrets lists what a leak scan looks for in all that the agent of t can reach: the content of each hidden file, of
 // each file of references, genuine and worthless tests, twins and other controls; the longest line of each that is not
-// in the seed, for a leak of a part; expected values that are distinctive; tripwires. What the agent gets rightly, in
+// in the seed, for a leak of a part; expected values that are distinctive; expectations of a scenario; tripwires. What the agent gets rightly, in
 // seed or ticket, is left out, and nothing is listed twice. The data is shared with t.
 func Secrets(t *tare.Task) []Secret {
 	c := collector{given: given(t), seen: map[string]bool{}}
@@ -44,6 +45,9 @@ func Secrets(t *tare.Task) []Secret {
 			c.tree("control "+control.Name, over)
 		}
 	}
+	if t.Scenario != nil {
+		c.scenario(t.Scenario)
+	}
 	for _, k := range t.Cases {
 		c.want("expected value of case "+k.ID, k.Want)
 	}
@@ -57,6 +61,32 @@ func given(t *tare.Task) [][]byte {
 		out = append(out, f.Data)
 	}
 	return out
+}
+
+// scenario adds what the author of a scenario expects, and what its scripted agents say at the end.
+func (c *collector) scenario(s *tare.ScenarioSpec) {
+	expected := slices.Clone(s.Goal)
+	for _, p := range s.Checkpoints {
+		expected = append(expected, p.See...)
+	}
+	if s.Cleanup != nil {
+		expected = append(expected, s.Cleanup.Leaves...)
+	}
+	for _, e := range expected {
+		if len(e.That) >= minSecret {
+			c.add("expectation "+e.ID, []byte(e.That))
+		}
+	}
+	for _, r := range s.Claims {
+		if len(r.Holds) >= minSecret {
+			c.add("claim "+r.ID, []byte(r.Holds))
+		}
+	}
+	for _, a := range s.Scripts {
+		if len(a.Final) >= minSecret {
+			c.add("last message of "+a.Name, []byte(a.Final))
+		}
+	}
 }
 
 type collector struct {

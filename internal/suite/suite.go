@@ -31,7 +31,7 @@ type Suite struct {
 type namedTree struct {
 	name   string
 	tree   tare.Tree
-	parsed string // the parsed form of its task.yaml, if an archive had one
+	parsed map[string]string // the parsed forms of its YAML files, if an archive had them
 }
 
 // nameForm is what a suite and a task may be called: the name is part of ids, file names and URLs.

@@ -61,6 +61,7 @@ type loader struct {
 	problems []problem
 
 	yaml      source
+	parsed    map[string]string // parsed forms of files, if the folder came from an archive
 	form      runnerForm
 	named     map[string]bool   // overlay folders that task.yaml names
 	adversary map[string]bool   // those of them that an adversary brings
@@ -75,7 +76,7 @@ type loader struct {
 // loadTask makes the task of a folder, which is called shown in errors.
 func loadTask(suite, shown string, t namedTree) (*tare.Task, error) {
 	l := &loader{
-		shown: shown, tree: t.tree, named: map[string]bool{}, adversary: map[string]bool{}, caseAt: map[string]string{},
+		shown: shown, tree: t.tree, parsed: t.parsed, named: map[string]bool{}, adversary: map[string]bool{}, caseAt: map[string]string{},
 		task: &tare.Task{ID: suite + "/" + t.name, Hash: t.tree.Digest()},
 	}
 	f, _ := t.tree.Lookup(taskFile)
@@ -86,7 +87,7 @@ func loadTask(suite, shown string, t namedTree) (*tare.Task, error) {
 	case len(f.Data) > maxTaskBytes:
 		l.yaml.fail(pos{}, "the file is larger than %d KB; random cases belong in a file of their own", maxTaskBytes>>10)
 	default:
-		root, err := decodeParsed(t.parsed, f.Data)
+		root, err := decodeParsed(t.parsed[taskFile], f.Data)
 		if err != nil {
 			root, err = parseYAML(f.Data)
 		}
@@ -104,17 +105,22 @@ func loadTask(suite, shown string, t namedTree) (*tare.Task, error) {
 
 // decode reads the whole task. Each step may use what those before it have read.
 func (l *loader) decode(root *node) {
-	s := l.yaml
+	s, t := l.yaml, l.task
+	if root.kind == kMap {
+		s.oneOf(root.get("schema"), "schema", taskSchema)
+		t.Kind = tare.TaskKind(s.oneOf(root.get("kind"), "kind", string(tare.Ticket), string(tare.Scenario)))
+		t.Title = s.line(root.get("title"), "title")
+		t.Category = tare.Category(s.oneOf(root.get("category"), "category", string(tare.Development), string(tare.HeldOut), string(tare.Fixture)))
+	}
+	if t.Kind == tare.Scenario {
+		l.scenario(root)
+		return
+	}
 	if !s.object(root, "a task",
 		[]string{"schema", "kind", "title", "category", "runner", "sources", "requirements", "visible", "seed", "references", "cases"},
 		"limits", "decoys", "twins", "worthless", "controls", "random") {
 		return
 	}
-	t := l.task
-	s.oneOf(root.get("schema"), "schema", taskSchema)
-	t.Kind = tare.TaskKind(s.oneOf(root.get("kind"), "kind", string(tare.Ticket)))
-	t.Title = s.line(root.get("title"), "title")
-	t.Category = tare.Category(s.oneOf(root.get("category"), "category", string(tare.Development), string(tare.HeldOut), string(tare.Fixture)))
 	t.Runner = s.oneOf(root.get("runner"), "runner", "pytest", "gotest")
 	l.form = runners[t.Runner]
 	l.limits(root.get("limits"))

@@ -17,7 +17,7 @@ import (
 // A Backend carries out the tools of a scenario's world: a simulated platform, or a proxy before a live server. Its methods
 // are called one at a time.
 type Backend interface {
-	Catalogue() tare.Catalogue
+	Catalogue() tare.Catalogue // the caller's own
 
 	// Call carries out a call. arrived must be called when nothing of it has been carried out yet and as much time has passed
 	// as will before that. An error is a failure of ours; what the world refuses is in the Reply.
@@ -77,7 +77,7 @@ func NewStage(ctx context.Context, cfg StageConfig) (*Stage, error) {
 		},
 		describe: describe, observe: s.observe, done: func() error { return nil },
 	}, mcp.Implementation{Name: s.watcher.evidence.Catalogue.Servers[0], Version: "1"}, "Operate the platform by these tools.")
-	for _, t := range s.watcher.evidence.Catalogue.Tools {
+	for _, t := range cfg.Backend.Catalogue().Tools {
 		s.server.AddTool(advertised(t), s.handle)
 	}
 	s.watcher.take(ctx, tare.LabelBefore, 0)

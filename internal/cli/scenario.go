@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tare"
+	"tare/internal/agent"
+	"tare/internal/episode"
+	"tare/internal/platform"
+	"tare/internal/tools"
+)
+
+// noop is the agent that every task has: it does nothing.
+const noop = "noop"
+
+// isOperator reports whether name is a scripted agent of a scenario.
+func isOperator(name string, t *tare.Task) bool {
+	return name == noop || slices.Contains(operators(t), name)
+}
+
+// operators lists the scripted agents that a scenario brings.
+func operators(t *tare.Task) []string {
+	var out []string
+	for _, s := range t.Scenario.Scripts {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+// operator is the scripted agent called name, which isOperator knows.
+func operator(name string, t *tare.Task) agent.Agent {
+	for _, s := range t.Scenario.Scripts {
+		if s.Name == strings.TrimPrefix(name, controlAgent) {
+			return agent.Operator(name, s)
+		}
+	}
+	return agent.Operator(name, tare.AgentScript{})
+}
+
+// fitOperator says why an agent cannot be played on a scenario: there are its own scripts, noop, and commands.
+func fitOperator(name string, t *tare.Task) error {
+	if strings.HasPrefix(name, "cmd:") || isOperator(name, t) {
+		return nil
+	}
+	return usage("scenario %s has no agent %q; it has noop, %s and cmd:SCRIPT", t.ID, name, strings.Join(operators(t), ", "))
+}
+
+// hasWorkspace refuses a task in which there is none to look into or to grade.
+func hasWorkspace(t *tare.Task) error {
+	if t.Kind == tare.Scenario {
+		return usage("%s is a scenario: it has no workspace, and is graded from a record", t.ID)
+	}
+	return nil
+}
+
+// stage opens the world of a scenario for the agent of one episode.
+func (r *rig) stage(ctx context.Context, t *tare.Task, world episode.World) (episode.Served, error) {
+	backend, err := r.backend(t)
+	if err != nil {
+		return episode.Served{}, err
+	}
+	s, err := tools.ServeStage(ctx, tools.StageConfig{
+		Spec: t.Scenario, Brief: t.Ticket, Backend: backend, Limits: world.Limits, NewDir: r.sb.NewDir,
+		OnStep: world.OnStep, OnProblem: world.OnProblem, Began: world.Began, Now: r.now,
+	})
+	if err != nil {
+		return episode.Served{}, err
+	}
+	if r.byHand != nil {
+		r.byHand.world = s
+	}
+	var seen *tare.ScenarioEvidence
+	return episode.Served{
+		Socket: s.Socket, Exhausted: s.Exhausted(),
+		Close: func() error {
+			var err error
+			// The world is looked at when the agent's time is up, too.
+			seen, err = s.Finish(context.WithoutCancel(ctx))
+			return err
+		},
+		Scenario: func() *tare.ScenarioEvidence { return seen },
+	}, nil
+}
+
+// backend is what carries out the tools of a scenario.
+func (r *rig) backend(t *tare.Task) (tools.Backend, error) {
+	spec := t.Scenario.World.Simulator
+	if spec == nil {
+		return nil, fmt.Errorf("opening the world of %s: %w", t.ID, errors.New("it is no simulated one"))
+	}
+	p, err := platform.New(platform.Config{Spec: *spec, Consents: t.Scenario.Consents, Bugs: r.bugs})
+	if err != nil {
+		return nil, fmt.Errorf("opening the world of %s: %w", t.ID, err)
+	}
+	return tools.Simulated(p), nil
+}
+
+// bugFlag lets a command switch on seeded bugs of simulated platforms. It serves those who test the graders, and is not
+// shown to others.
+func (a *app) bugFlag(c *cobra.Command) {
+	c.Flags().StringSliceVar(&a.bugs, "bug", nil, "seeded bugs of the simulated platform to switch on")
+	if err := c.Flags().MarkHidden("bug"); err != nil {
+		panic(err) // it was added a line ago
+	}
+}
+
+// checkBugs refuses the name of a bug that no platform has.
+func (a *app) checkBugs() error {
+	for _, name := range a.bugs {
+		if !slices.ContainsFunc(platform.Bugs(), func(b platform.Bug) bool { return b.Name == name }) {
+			return usage("there is no seeded bug %q", name)
+		}
+	}
+	return nil
+}
+
+// worldOf names the world of a scenario's episodes, with the seeded bugs that are switched on: with another one it is another
+// episode.
+func (r *rig) worldOf(t *tare.Task) string {
+	switch {
+	case t.Kind != tare.Scenario:
+		return ""
+	case t.Scenario.World.MCP != nil:
+		return "mcp"
+	case len(r.bugs) > 0:
+		return "simulator, with " + strings.Join(r.bugs, " and ")
+	}
+	return "simulator"
+}
