@@ -58,7 +58,7 @@ folder is no task until that is done: 'tare list DIR' names what is missing, wit
 				return err
 			}
 			fmt.Fprintf(a.stdout, "%s\n", dir)
-			a.note("what is left to write is marked TO WRITE; 'tare list %s' names it, 'tare shell %s' opens its sandbox, 'tare prove %s' plays it", dir, dir, dir)
+			a.note("what is left to write is marked TO WRITE, and 'tare list %s' names it with its place; once that finds nothing more, 'tare shell %s' opens the task's sandbox and 'tare prove %s' plays its controls", dir, dir, dir)
 			return nil
 		},
 	}

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,6 +52,9 @@ proof a certificate is kept, and every later verdict says that it is proven.`,
 					return err
 				}
 				tables, err := a.proveTasks(ctx, r, tasks, flags)
+				if err != nil && ctx.Err() != nil {
+					return exit{exitInterrupted, fmt.Errorf("interrupted; %d of %s came to an end", len(tables), many(len(tasks), "proof"))}
+				}
 				if err != nil {
 					return err
 				}
@@ -96,9 +98,8 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 		}
 	}
 	for i, t := range tasks {
-		began := time.Now()
 		o := proof.Options{Jobs: flags.jobs, Passes: flags.passes, Adversaries: cheaters, Rejudge: r.rejudge, Progress: func(done, all int) {
-			bar.say("task %d of %d, control %d of %d, %s: %s", i+1, len(tasks), done, all, took(time.Since(began)), t.ID)
+			bar.say("task %d of %d, control %d of %d: %s", i+1, len(tasks), done, all, t.ID)
 		}}
 		if t.Kind == tare.Scenario {
 			o.Adversaries = nil // these change files

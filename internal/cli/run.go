@@ -228,12 +228,12 @@ func (a *app) playPlan(ctx context.Context, r *rig, plan run.Plan, jobs int) (id
 }
 
 func (a *app) runProgress(bar *bar, all int) func(run.Event) {
-	done, began := 0, time.Now()
+	done := 0
 	return func(e run.Event) {
 		if e.Done {
 			done++
 		}
-		bar.say("%d of %d episodes, %s: %s by %s", done, all, took(time.Since(began)), e.Job.Episode.Task, e.Job.Episode.Agent)
+		bar.say("%d of %d episodes: %s by %s", done, all, e.Job.Episode.Task, e.Job.Episode.Agent)
 	}
 }
 
@@ -307,7 +307,7 @@ func (a *app) checkAgent(name string) error {
 			return usage("agent %s: %w", name, err)
 		}
 		if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
-			return usage("agent %s: %s is not an executable file", name, path)
+			return usage("agent %s: %s is not an executable file (chmod +x makes a script one)", name, path)
 		}
 		return nil
 	}

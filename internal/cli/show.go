@@ -259,7 +259,11 @@ func (a *app) showEpisode(run string, r run.Result) error {
 	if err := a.writeVerdict(r); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.stdout, "\ncalls:")
+	if len(r.Record.Trajectory.Steps) == 0 {
+		fmt.Fprintln(a.stdout, "\nno calls")
+	} else {
+		fmt.Fprintln(a.stdout, "\ncalls:")
+	}
 	for _, s := range r.Record.Trajectory.Steps {
 		mark := "ok  "
 		if !s.Observation.OK {
@@ -269,10 +273,7 @@ func (a *app) showEpisode(run string, r run.Result) error {
 		fmt.Fprintf(a.stdout, "  %3d  %7s  %s  %-12s %s\n", s.Call.Index, took(time.Duration(s.Observation.Seconds*float64(time.Second))), mark, clip(s.Call.Tool, 12), args)
 	}
 	if final := r.Record.Trajectory.Final; final != "" {
-		fmt.Fprintln(a.stdout)
-		for _, l := range report.Wrap("last message: "+clip(final, 400), widthOf(a.stdout)) {
-			fmt.Fprintln(a.stdout, l)
-		}
+		fmt.Fprintf(a.stdout, "\n%s\n", wrapLines("last message: "+clip(final, 400), widthOf(a.stdout)))
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"tare"
 	"tare/internal/proof"
@@ -84,10 +86,35 @@ func TestProgressFitsTerminal(t *testing.T) {
 			t.Errorf("a line of %d columns wraps at %d: %q", n, pageWidth, l)
 		}
 	}
-	if !strings.Contains(b.String(), "short"+strings.Repeat(" ", 90)) {
+	if !strings.Contains(b.String(), "short"+strings.Repeat(" ", 85)) {
 		t.Errorf("the rest of the longer line is not wiped: %q", b.String())
 	}
 	if n := fmt.Sprint(many(1, "pass"), many(2, "pass"), many(0, "task")); n != "1 pass2 passes0 tasks" {
 		t.Errorf("got %s", n)
 	}
+}
+
+// TestProgressTicks shows that the clock of the line goes on without news, and stops with clear.
+func TestProgressTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		a := &app{stderr: &b, terminal: true}
+		bar := a.progress()
+		bar.say("at work")
+		time.Sleep(3500 * time.Millisecond)
+		synctest.Wait()
+		bar.mu.Lock()
+		got := b.String()
+		bar.mu.Unlock()
+		if want := "\r0 s  at work\r1 s  at work\r2 s  at work\r3 s  at work"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		bar.clear()
+		after := b.Len()
+		time.Sleep(5 * time.Second)
+		if b.Len() != after || !strings.HasSuffix(b.String(), "\r            \r") {
+			t.Errorf("after clear: %q", b.String()[len(got):])
+		}
+		bar.clear()
+	})
 }
