@@ -312,13 +312,7 @@ func (a *app) explain(results []run.Result, gate string) error {
 		}
 		if a.json() {
 			g, _ := r.Verdict.Gate(gate)
-			var runs []tare.Run
-			for _, e := range r.Record.Evidence.Runs {
-				if slices.Contains(g.Evidence, e.ID) {
-					runs = append(runs, e)
-				}
-			}
-			if err := a.writeJSON(map[string]any{"schema": "tare.explanation/1", "episode": r.Job.Episode, "gate": g, "runs": runs}); err != nil {
+			if err := a.writeJSON(map[string]any{"schema": "tare.explanation/1", "episode": r.Job.Episode, "gate": g, "runs": citedRuns(r.Record, g), "steps": citedSteps(r.Record, g)}); err != nil {
 				return err
 			}
 			continue
@@ -326,6 +320,27 @@ func (a *app) explain(results []run.Result, gate string) error {
 		fmt.Fprintf(a.stdout, "%s by %s, trial %d\n%s\n", r.Job.Episode.Task, printable(r.Job.Episode.Agent), r.Job.Episode.Trial, printable(oracle.Explain(r.Job.Task, r.Record, r.Verdict, gate)))
 	}
 	return nil
+}
+
+// citedRuns are the runs that a gate cites, citedSteps its calls.
+func citedRuns(rec tare.Record, g tare.Gate) []tare.Run {
+	var out []tare.Run
+	for _, e := range rec.Evidence.Runs {
+		if slices.Contains(g.Evidence, e.ID) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func citedSteps(rec tare.Record, g tare.Gate) []tare.Step {
+	var out []tare.Step
+	for _, s := range rec.Trajectory.Steps {
+		if slices.Contains(g.Evidence, fmt.Sprintf("step:%d", s.Call.Index)) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 func (a *app) regrade() *cobra.Command {

@@ -291,7 +291,11 @@ func VerdictText(w io.Writer, r Row, o Options) error {
 		text(2, plain, line(g.Reason, reasonLimit))
 	}
 	b.WriteByte('\n')
-	writeGates(&b, r, o)
+	if _, ok := v.Gate(tare.GateRoute); ok {
+		writeWaterfall(&b, r, o)
+	} else {
+		writeGates(&b, r, o)
+	}
 	if len(v.Gates) > 0 {
 		b.WriteByte('\n')
 	}
