@@ -30,6 +30,7 @@ var allow = map[string][]string{
 	"claims":     {"tare"},
 	"platform":   {"tare"},
 	"trajectory": {"tare"},
+	"transcript": {"tare"},
 	"suite":      {"tare", "claims", "platform", "predicate"}, // what a scenario names must be there
 	"check":      {"tare", "sandbox", "workspace"},            // workspace lays out the trees that it runs
 	"evidence":   {"tare", "check", "sandbox", "workspace"},

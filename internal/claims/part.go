@@ -788,6 +788,9 @@ func (p *part) record(k Kind, c chain, i int, about []token, m Mood, negs int) b
 	}
 	st := Statement{Kind: k, Denied: negs%2 == 1, Mood: m, Start: start, End: end, Clause: clip(p.text[start:end])}
 	st.Subject = p.classify(about)
+	if st.Subject == Unclear && !states(k) && len(about) > 0 && about[len(about)-1].mark == word && !p.lex.is(about[len(about)-1].w, "pronoun") {
+		st.Subject = App // whatever it is called, it was worked on
+	}
 	st.About = strings.ToLower(clip(spell(about)))
 	at := len(p.heads)
 	for at > 0 && p.heads[at-1] > i {
@@ -800,6 +803,11 @@ func (p *part) record(k Kind, c chain, i int, about []token, m Mood, negs int) b
 		p.ctx.subject = about
 	}
 	return true
+}
+
+// states reports whether a kind is about how something is, rather than what was done to it.
+func states(k Kind) bool {
+	return k == Running || k == Pending || k == Failed || k == Succeeded || k == Verified
 }
 
 // purpose reports whether a segment after "so" says what for.

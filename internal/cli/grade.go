@@ -15,6 +15,7 @@ import (
 
 	"tare"
 	"tare/internal/run"
+	"tare/internal/transcript"
 	"tare/internal/workspace"
 )
 
@@ -69,7 +70,7 @@ Exit codes: 0 PASS, 1 FAIL, 3 UNVERIFIED, 2 bad input, 4 the machine cannot grad
 	f.StringVar(&task, "task", "", "the task: suite/name or a directory with a task.yaml")
 	f.StringVar(&solution, "solution", "", "directory that holds the whole finished workspace")
 	f.StringVar(&patch, "patch", "", "git patch against the task's seed")
-	f.StringVar(&record, "record", "", "record.json of an episode")
+	f.StringVar(&record, "record", "", "record.json of an episode; of a scenario also MCP messages (JSON-RPC) or OpenTelemetry spans")
 	return c
 }
 
@@ -139,9 +140,9 @@ func (a *app) gradeRecord(task *tare.Task, path string) error {
 	if err != nil {
 		return usage("reading --record: %w", err)
 	}
-	var rec tare.Record
-	if err := json.Unmarshal(b, &rec); err != nil {
-		return usage("reading --record %s: %w", path, err)
+	rec, err := recordOf(b, task, path)
+	if err != nil {
+		return err
 	}
 	if rec.Schema != tare.RecordSchema {
 		return usage("reading --record %s: its schema is %q, not %q", path, rec.Schema, tare.RecordSchema)
@@ -155,6 +156,29 @@ func (a *app) gradeRecord(task *tare.Task, path string) error {
 	}
 	one := run.Rig{Grader: tare.GraderDigest(), Proof: a.proofOf}
 	return a.showVerdict(run.Result{Job: run.Job{Task: task, Episode: rec.Trajectory.Episode}, Record: rec, Verdict: one.Judge(task, rec, entry.Hash)})
+}
+
+// recordOf reads a record. That of a scenario may also be what another tool wrote down.
+func recordOf(b []byte, task *tare.Task, path string) (tare.Record, error) {
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if task.Kind == tare.Scenario && (json.Unmarshal(b, &head) != nil || head.Schema == "") {
+		rec, _, err := transcript.Read(b, task)
+		if err != nil {
+			var at *transcript.Error
+			if errors.As(err, &at) && at.Line > 0 {
+				return rec, usage("reading --record: %s:%w", path, err)
+			}
+			return rec, usage("reading --record: %s: %w", path, err)
+		}
+		return rec, nil
+	}
+	var rec tare.Record
+	if err := json.Unmarshal(b, &rec); err != nil {
+		return rec, usage("reading --record %s: %w", path, err)
+	}
+	return rec, nil
 }
 
 // showVerdict prints a verdict and makes of it an exit code.
