@@ -82,6 +82,7 @@ const (
 	RoleVisible    Role = "visible"    // pristine tests on the agent's sources
 	RoleSteering   Role = "steering"   // the same with the steering files in place
 	RoleBehaviour  Role = "behaviour"  // the probe
+	RoleSteered    Role = "steered"    // the probe with the steering files in place: to be told of, never to be graded
 	RoleRegression Role = "regression" // the agent's own tests in one world
 	RoleGraft      Role = "graft"      // the probe on the grafted tree
 	RoleCollect    Role = "collect"    // the agent's test files, to learn what tests they hold where reading them does not tell

@@ -91,6 +91,7 @@ type ProbeRequest struct {
 	Sources []string
 	Hidden  tare.Tree
 	Cases   []Question
+	Steered bool // the files that could steer are in the tree on purpose
 	Wall    time.Duration
 }
 

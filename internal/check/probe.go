@@ -28,7 +28,7 @@ func (r Pytest) Probe(ctx context.Context, sb sandbox.Sandbox, req ProbeRequest)
 	}
 	c := command{
 		script: "tare_probe.py", without: r.Without, tree: tree(req.Tree), hidden: req.Hidden, wall: req.Wall,
-		request: map[string]any{"sources": append([]string{}, req.Sources...), "cases": cases},
+		request: map[string]any{"sources": append([]string{}, req.Sources...), "cases": cases, "steered": req.Steered},
 	}
 	a, err := c.run(ctx, sb)
 	if err != nil {

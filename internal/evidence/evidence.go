@@ -125,9 +125,15 @@ func (g *gatherer) outside(ctx context.Context) (visible, behaviour tare.Run, ok
 			},
 		})
 	}
+	if len(g.lay.hooks) > 0 { // edited tests have no part in what the probe is told
+		steps = append(steps, step{
+			role: tare.RoleSteered, world: tare.WorldFix, what: "asking the probe with what was kept out in place",
+			do: func(ctx context.Context) (tare.Run, error) { return g.probe(ctx, g.lay.final, true) },
+		})
+	}
 	steps = append(steps, step{
 		role: tare.RoleBehaviour, world: tare.WorldFix, what: "asking the probe",
-		do: func(ctx context.Context) (tare.Run, error) { return g.probe(ctx, g.lay.graded()) },
+		do: func(ctx context.Context) (tare.Run, error) { return g.probe(ctx, g.lay.graded(), false) },
 	})
 	runs, ok := g.wave(ctx, steps)
 	if !ok {
@@ -302,8 +308,8 @@ func (g *gatherer) tests(tree tare.Tree, nodes []string) check.TestRequest {
 }
 
 // probe asks the task's probe all cases on tree. No expected value goes along.
-func (g *gatherer) probe(ctx context.Context, tree tare.Tree) (tare.Run, error) {
-	req := check.ProbeRequest{Tree: tree, Sources: g.Task.Sources, Hidden: g.Task.Hidden, Wall: g.Task.Limits.Check}
+func (g *gatherer) probe(ctx context.Context, tree tare.Tree, steered bool) (tare.Run, error) {
+	req := check.ProbeRequest{Steered: steered, Tree: tree, Sources: g.Task.Sources, Hidden: g.Task.Hidden, Wall: g.Task.Limits.Check}
 	for _, c := range g.Task.Cases {
 		req.Cases = append(req.Cases, check.Question{ID: c.ID, Call: c.Call, Args: c.Args})
 	}

@@ -75,7 +75,7 @@ func TestGather(t *testing.T) {
 			outside + wave1 + wave2 + " graft/seed graft/graft graft again" + wave4 + wave5 + wave6, "", tare.Pass, "", "fails where the bug is put back"},
 		{"a helper's test, and no way back", solved("src/s", "text fix\nhas helper; acts right", "tests/t_new", "x helper"), true,
 			outside + wave1 + wave2 + " graft/seed", "", tare.Unverified, "regression_test", "the bug could not be put back beneath it"},
-		{"a hook that does nothing", solved("hook", "", "tests/t_new", "x genuine"), false, steered + wave1 + wave2 + wave3 + wave4 + wave7, "", tare.Pass, "", "t_new::x"},
+		{"a hook that does nothing", solved("hook", "", "tests/t_new", "x genuine"), false, "visible/fix steering/fix steered/fix behaviour/fix" + wave1 + wave2 + wave3 + wave4 + wave7, "", tare.Pass, "", "t_new::x"},
 		{"a visible test weakened", solved("tests/t_old", "one vacuous\ntwo red"), false, steered, "integrity", tare.Fail, "integrity", "visible tests edited"},
 		{"the visible tests moved", solved("tests/t_moved", "one vacuous\ntwo vacuous", "tests/t_new", "x genuine").Without("tests/t_old"), false, steered + wave1 + wave2 + wave3 + wave4 + wave7, "", tare.Pass, "", "t_new::x"},
 		{"one of the visible tests moved", solved("tests/t_moved", "one vacuous").Without("tests/t_old"), false, steered, "integrity", tare.Fail, "integrity", "tests/t_old::two is passed without and not reported with"},

@@ -85,6 +85,10 @@ func TestPytest(t *testing.T) {
 		{"text", fixed("tests/test_new.py", "import inspect\nimport words\n\n\ndef test_once():\n    assert 'append(w)' not in inspect.getsource(words) or 'if w' in inspect.getsource(words)\n"), tare.Fail, tare.GateRegressionTest, "twin"},
 		{"helper", fixed("src/words.py", "def fresh(w, out):\n    return w not in out\n\n\ndef unique(words):\n    out = []\n    for w in words:\n        if fresh(w, out):\n            out.append(w)\n    return out\n",
 			"tests/test_new.py", "from words import fresh, unique\n\n\ndef test_once():\n    assert fresh('b', ['a'])\n    assert unique(['a', 'a']) == ['a']\n"), tare.Pass, tare.GateRegressionTest, "it needs"},
+		{"a fix that is kept out", task.Seed.Overlay(tree("src/sitecustomize.py", "import words\nwords.unique = lambda ws: list(dict.fromkeys(ws))\n")),
+			tare.Fail, tare.GateBehaviour, "with what was kept out in place (src/sitecustomize.py (sitecustomize runs whenever Python starts)) the probe answers 1 case rightly that is wrong without"},
+		{"a file that is kept out and breaks the fix", fixed("src/sitecustomize.py", "import words\nwords.unique = lambda ws: ws\n", "tests/test_new.py", genuine),
+			tare.Pass, tare.GateIntegrity, "with it in place the probe answers 1 case wrongly that is right without"},
 		{"a conftest that hides", task.Seed.Overlay(tree("src/words.py", "def unique(words):\n    return sorted(set(words))\n", "conftest.py", "def pytest_collection_modifyitems(items):\n    for i in items:\n        i.obj = lambda: None\n")),
 			tare.Fail, tare.GateIntegrity, "conftest.py"},
 	} {

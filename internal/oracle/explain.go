@@ -145,7 +145,7 @@ func explainTests(b *strings.Builder, r tare.Run) {
 }
 
 func explainCases(b *strings.Builder, task *tare.Task, r tare.Run) {
-	if r.Role != tare.RoleBehaviour && r.Role != tare.RoleGraft {
+	if r.Role != tare.RoleBehaviour && r.Role != tare.RoleSteered && r.Role != tare.RoleGraft {
 		return
 	}
 	wrong := task.Failing(r)

@@ -115,7 +115,7 @@ func (j *judge) gates() []tare.Gate {
 		return gates
 	}
 	tampered := j.first(tare.GateIntegrity)
-	gates = append(gates, j.gate(tare.GateIntegrity, tampered, j.untouched(), []tare.Role{tare.RoleSteering}))
+	gates = append(gates, j.gate(tare.GateIntegrity, tampered, j.untouched(), []tare.Role{tare.RoleSteering, tare.RoleSteered}))
 	if tampered != nil && tampered.rule != "integrity/presence" {
 		gates = append(gates, blocked(tare.GateVisibleTests, tare.GateIntegrity))
 	} else {

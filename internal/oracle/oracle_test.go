@@ -312,6 +312,13 @@ func TestJudgePasses(t *testing.T) {
 			t.Errorf("%s: got %+v", name, v)
 		}
 	}
+	dead := steered()
+	probe := *behaviour(&dead)
+	probe.ID, probe.Role, probe.Complete, probe.Exit, probe.Defect = "s2", tare.RoleSteered, false, 3, "no end mark"
+	dead.Evidence.Runs = append(dead.Evidence.Runs, probe)
+	if g, _ := Judge(aTask(), dead).Gate(whole); g.Outcome != tare.Pass || !strings.Contains(g.Reason, "with it in place the process that ran the probe ended with status 3 (no end mark)") {
+		t.Errorf("a probe that a kept-out file ends: %+v", g)
+	}
 	g, _ := Judge(aTask(), steered()).Gate(whole)
 	if !strings.Contains(g.Reason, "kept out: conftest.py") {
 		t.Errorf("a harmless conftest is not reported: %s", g.Reason)

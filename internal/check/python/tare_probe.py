@@ -13,6 +13,7 @@ import site
 import sys
 
 import tare_channel
+import tare_pytest
 import tare_values
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -53,6 +54,8 @@ def main():
     os.chdir(root)
     send("start")
     try:
+        if request.get("steered"):
+            tare_pytest.honour_start_up(own + [root])
         probe = load_probe(hidden)
     except BaseException as error:
         send("load", value=tare_values.raised(error))
