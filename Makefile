@@ -8,7 +8,7 @@ SOAK     ?= 2000
 export CGO_ENABLED := 0
 export GO
 
-.PHONY: help demo test build generate check bench fuzz soak clean need
+.PHONY: help demo test build generate check bench fuzz soak npm clean need
 .NOTPARALLEL:
 
 help: ## show this list
@@ -41,6 +41,9 @@ fuzz: need build ## run every fuzz target for FUZZTIME (20s) each
 
 soak: need build ## make SOAK (2000) gradings on a machine at its worst, and look for what they left
 	$(GO) test -run '^TestSoak$$' -count=1 -timeout=0 -v ./internal/cli -soak=$(SOAK)
+
+npm: build ## have a client from npm operate a simulated platform, over stdio and HTTP; needs node and npx
+	@scripts/npm-client
 
 clean: ## remove what build and demo leave in this folder
 	rm -rf bin report.html
