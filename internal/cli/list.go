@@ -45,7 +45,7 @@ func (a *app) listTasks(tasks []*tare.Task) error {
 		return nil
 	}
 	cols := []report.Column{
-		{Head: "TASK"}, {Head: "TITLE", Min: 20, Spare: 3}, {Head: "CATEGORY", Spare: 2}, {Head: "CASES", Right: true}, {Head: "CONTROLS", Right: true, Spare: 1}, {Head: "PROOF"},
+		{Head: "TASK"}, {Head: "TITLE", Min: 12, Spare: 3}, {Head: "CATEGORY", Spare: 2}, {Head: "CASES", Right: true}, {Head: "CONTROLS", Right: true, Spare: 1}, {Head: "PROOF"},
 	}
 	var lines []report.Line
 	for _, t := range tasks {
