@@ -138,6 +138,7 @@ type Run struct {
 	Signal    string       `json:"signal,omitempty"`
 	Ended     string       `json:"ended,omitempty"` // the limit that ended it: wall, memory, …
 	Seconds   float64      `json:"seconds"`
+	Warm      bool         `json:"warm,omitempty"`   // forked from an interpreter that is kept ready, rather than started
 	Complete  bool         `json:"complete"`         // the report came, whole, with this run's nonce and its end mark
 	Defect    string       `json:"defect,omitempty"` // why the report is not complete: "no end mark", "line 3 is no JSON", …
 	Sentinels []Sentinel   `json:"sentinels,omitempty"`

@@ -97,7 +97,7 @@ func listEach(ctx context.Context, sb sandbox.Sandbox, files map[string][]byte) 
 
 // list reads files. It is not whole when they took more than the interpreter may have.
 func list(ctx context.Context, sb sandbox.Sandbox, files map[string][]byte, cpu time.Duration) (nodes []tare.TestNode, broken []string, whole bool, err error) {
-	c := command{script: "tare_read.py", request: map[string]any{"files": files}, wall: 15 * cpu, cpu: cpu}
+	c := command{script: "read", request: map[string]any{"files": files}, wall: 15 * cpu, cpu: cpu}
 	a, err := c.run(ctx, sb)
 	if err != nil {
 		return nil, nil, false, err

@@ -27,8 +27,9 @@ func (r Pytest) Probe(ctx context.Context, sb sandbox.Sandbox, req ProbeRequest)
 		cases = append(cases, map[string]string{"id": q.ID, "call": q.Call, "args": string(q.Args)})
 	}
 	c := command{
-		script: "tare_probe.py", without: r.Without, tree: tree(req.Tree), hidden: req.Hidden, wall: req.Wall,
+		script: "probe", without: r.Without, tree: tree(req.Tree), hidden: req.Hidden, wall: req.Wall,
 		request: map[string]any{"sources": append([]string{}, req.Sources...), "cases": cases, "steered": req.Steered},
+		cold:    req.Steered,
 	}
 	a, err := c.run(ctx, sb)
 	if err != nil {

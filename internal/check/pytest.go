@@ -58,7 +58,7 @@ func limits(wall, cpu time.Duration) sandbox.Limits {
 
 // A command is one script to run in a sandbox.
 type command struct {
-	script    string
+	script    string // pytest, probe, read or tree
 	request   map[string]any
 	wall      time.Duration
 	cpu       time.Duration // 0 for what the sandbox makes of wall
@@ -69,6 +69,7 @@ type command struct {
 	hidden  tare.Tree
 	hash    string // of the interpreter's str hashes; "" for 0
 	without tare.Without
+	cold    bool // start an interpreter for it alone: the tree is to have a say in what is loaded first
 
 	onOutput func([]byte)
 }
@@ -137,8 +138,9 @@ func (c command) cmd(nonce string, mounts []sandbox.Mount, args []string) (sandb
 	if err != nil {
 		return sandbox.Cmd{}, fmt.Errorf("writing request: %w", err)
 	}
+	program := []string{interpreter, "-s", "-S", "-B", scriptDir + "/tare_main.py"}
 	cmd := sandbox.Cmd{
-		Argv:   slices.Concat([]string{interpreter, "-s", "-S", "-B", scriptDir + "/" + c.script}, args, []string{"3"}),
+		Argv:   slices.Concat(program, []string{c.script}, args, []string{"3"}),
 		Dir:    "/",
 		Env:    map[string]string{"PYTHONHASHSEED": cmp.Or(c.hash, "0"), "PYTHONDONTWRITEBYTECODE": "1"},
 		Mounts: mounts,
@@ -146,28 +148,55 @@ func (c command) cmd(nonce string, mounts []sandbox.Mount, args []string) (sandb
 		Extra:  []sandbox.Extra{{Name: "report", Max: cmp.Or(c.maxReport, maxReport)}},
 		Limits: limits(c.wall, c.cpu),
 	}
+	if !c.cold {
+		cmd.Warm = &sandbox.Warm{
+			Argv:   slices.Concat(program, []string{"--resident", resident(c.script), sandbox.ResidentDir}),
+			Env:    cmd.Env,
+			Mounts: mounts[:1], // the scripts
+		}
+	}
 	if c.onOutput != nil {
 		cmd.OnOutput = func(_ int, p []byte) { c.onOutput(p) }
 	}
 	return cmd, nil
 }
 
+// resident names the scripts that one resident loads. Those that only read may share one; what code of a tree finds loaded
+// is the same in each run.
+func resident(script string) string {
+	if script == "read" || script == "tree" {
+		return "read,tree"
+	}
+	return script
+}
+
+// scriptsAt is where the scripts lie on the host. Where code of a tree could write to them, each command has its own.
+func scriptsAt(dir string, sb sandbox.Sandbox) (string, error) {
+	tools, err := toolTree()
+	if err != nil {
+		return "", err
+	}
+	lay := func(dir string) error { return workspace.Lay(dir, tools, workspace.Owner{UID: -1, GID: -1}) }
+	if sb.Isolation() != sandbox.IsolationProcess {
+		return sb.Keep("scripts", lay)
+	}
+	own := filepath.Join(dir, "check")
+	return own, lay(own)
+}
+
 // lay writes the scripts and trees below dir, and says how to mount them and which arguments name them.
 func (c command) lay(dir string, sb sandbox.Sandbox) ([]sandbox.Mount, []string, error) {
 	uid, gid := sb.Owner()
 	owner := workspace.Owner{UID: uid, GID: gid}
-	tools, err := toolTree()
+	scripts, err := scriptsAt(dir, sb)
 	if err != nil {
 		return nil, nil, err
 	}
-	var mounts []sandbox.Mount
+	mounts := []sandbox.Mount{{Host: scripts, Guest: scriptDir}}
 	var args []string
 	put := func(host, guest string, t tare.Tree, writable bool) error {
 		mounts = append(mounts, sandbox.Mount{Host: host, Guest: guest, Writable: writable})
 		return workspace.Lay(host, t, owner)
-	}
-	if err := put(filepath.Join(dir, "check"), scriptDir, tools, false); err != nil {
-		return nil, nil, err
 	}
 	if c.tree != nil {
 		name := c.dirName
@@ -234,6 +263,7 @@ func (a answer) describe(tree tare.Tree) tare.Run {
 		Signal:  a.result.Signal,
 		Ended:   string(a.result.Ended),
 		Seconds: a.result.Wall.Seconds(),
+		Warm:    a.result.Warm,
 		Output:  append(tail(a.result.Stdout.Data), tail(a.result.Stderr.Data)...),
 	}
 	if r.Signal != "" {

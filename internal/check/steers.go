@@ -18,7 +18,7 @@ var stdlibList string
 var instruments = []string{
 	"pytest", "_pytest", "pluggy", "attr", "attrs", "iniconfig", "packaging", "py", "tomli", "exceptiongroup", "pygments",
 	"colorama", "typing_extensions", "six", "setuptools", "pkg_resources", "_distutils_hack",
-	"tare_channel", "tare_failure", "tare_plugin", "tare_pytest", "tare_probe", "tare_values", "tare_read", "tare_hidden_probe",
+	"tare_channel", "tare_failure", "tare_plugin", "tare_pytest", "tare_probe", "tare_values", "tare_read", "tare_hidden_probe", "tare_main",
 }
 
 // configuration are the files that pytest and its plug-ins take options from.

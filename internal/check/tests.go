@@ -21,12 +21,13 @@ import (
 func (r Pytest) Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (tare.Run, error) {
 	passing, failing := "test_"+secret(5), "test_"+secret(5)
 	c := command{
-		script:   "tare_pytest.py",
+		script:   "pytest",
 		without:  r.Without,
 		tree:     tree(req.Tree),
 		dirName:  req.DirName,
 		wall:     req.Wall,
 		onOutput: req.OnOutput,
+		cold:     req.Steered || !r.Without.On(defShadows),
 		request: map[string]any{
 			"sources": append([]string{}, req.Sources...), "nodes": req.Nodes, "files": req.Files, "twin": req.Twin, "steered": req.Steered,
 			"reverse": req.Reverse, "passing": passing, "failing": failing, "dice": secret(8),

@@ -136,7 +136,7 @@ func transform(ctx context.Context, sb sandbox.Sandbox, op, salt string, sources
 		}
 		request[name] = files
 	}
-	c := command{script: "tare_tree.py", wall: 60 * time.Second, maxReport: 64 << 20, request: request}
+	c := command{script: "tree", wall: 60 * time.Second, maxReport: 64 << 20, request: request}
 	ans, err := c.run(ctx, sb)
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a %s world: %w", op, err)

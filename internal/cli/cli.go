@@ -60,6 +60,7 @@ type app struct {
 	state   string
 	workdir string
 	backend string
+	cold    bool
 }
 
 // Main runs the command line and returns its exit code.
@@ -136,6 +137,7 @@ interrupted, what was finished is kept.`,
 	f.StringVar(&a.state, "state", envOr("TARE_STATE", ".tare"), "directory that keeps runs and proofs (TARE_STATE)")
 	f.StringVar(&a.workdir, "workdir", os.Getenv("TARE_WORKDIR"), "directory for workspaces while they are in use (TARE_WORKDIR); default /var/tmp/tare-UID")
 	f.StringVar(&a.backend, "sandbox", "bwrap", "bwrap, or process: no isolation, only limits")
+	f.BoolVar(&a.cold, "cold", false, "start an interpreter anew for each run, rather than fork one that is kept ready")
 	root.AddCommand(a.demo(), a.list(), a.show(), a.run(), a.grade(), a.regrade(), a.prove(), a.mcp(), a.new(), a.shell(), a.report(), a.doctor(), a.version())
 	strict(root)
 	return root

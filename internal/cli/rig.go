@@ -78,7 +78,7 @@ func equipped(tasks []*tare.Task) error {
 }
 
 func (a *app) sandboxOptions() sandbox.Options {
-	return sandbox.Options{Backend: a.backend, StateRoot: a.workdir, Bridge: bridge()}
+	return sandbox.Options{Backend: a.backend, StateRoot: a.workdir, Bridge: bridge(), Cold: a.cold}
 }
 
 // unavailable says what mends a machine that cannot grade.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,6 +57,9 @@ type bwrap struct {
 	processes  string // flag of ulimit
 	setpriv    string
 	systemArgs []string
+
+	cold      bool // keep no residents
+	residents residents
 }
 
 func openBwrap(ctx context.Context, o Options) (Sandbox, error) {
@@ -69,6 +73,7 @@ func openBwrap(ctx context.Context, o Options) (Sandbox, error) {
 	}
 	b := &bwrap{
 		state: st, program: program, seccomp: seccompFilter(), processes: processFlag(), mask: self(),
+		cold: o.Cold,
 	}
 	b.bridge = sync.OnceValues(func() (string, error) { return b.stage(o.Bridge) })
 	if err := b.prepare(); err != nil {
@@ -226,6 +231,7 @@ const setupTries = 3
 func (b *bwrap) Isolation() string { return b.kind }
 
 func (b *bwrap) Close() error {
+	b.residents.close()
 	b.groups.close()
 	return b.state.Close()
 }
@@ -257,6 +263,9 @@ func (b *bwrap) run(ctx context.Context, cmd Cmd) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if res, done, err := b.runWarm(ctx, cmd, mounts); done {
+		return res, err
+	}
 	r, err := newRun(cmd, b.uid, b.gid)
 	if err != nil {
 		return Result{}, err
@@ -279,7 +288,7 @@ func (b *bwrap) run(ctx context.Context, cmd Cmd) (Result, error) {
 		return Result{}, fmt.Errorf("starting bubblewrap: %w", err)
 	}
 	t.bwrap = c.Process
-	return r.supervise(ctx, c, t)
+	return r.supervise(ctx, waitFor(c), t)
 }
 
 // mountArgs checks the mounts of a command and turns them into options.
@@ -367,7 +376,7 @@ func (b *bwrap) command(r *run, t *bwrapTree, mounts []string) (*exec.Cmd, func(
 		}
 		args = append(args, "--seccomp", pass(f))
 	}
-	args = append(args, b.worldArgs(r.cmd, mounts)...)
+	args = slices.Concat(args, b.worldArgs(mounts), environmentArgs(r.cmd))
 	f, err := memfile("args", []byte(strings.Join(args, "\x00")+"\x00"))
 	if err != nil {
 		return nil, closeFiles, err
@@ -380,20 +389,22 @@ func (b *bwrap) command(r *run, t *bwrapTree, mounts []string) (*exec.Cmd, func(
 	return c, closeFiles, nil
 }
 
-// worldArgs says what the command finds: the file system, its environment, where it starts.
-func (b *bwrap) worldArgs(cmd Cmd, mounts []string) []string {
-	a := slices.Concat(b.systemArgs, b.homeArgs(), mounts)
-	a = append(a, "--remount-ro", "/", "--clearenv")
+// worldArgs makes the file system that the command finds.
+func (b *bwrap) worldArgs(mounts []string) []string {
+	return append(slices.Concat(b.systemArgs, b.homeArgs(), mounts), "--remount-ro", "/")
+}
+
+// environmentArgs are the environment of the command and where it starts.
+func environmentArgs(cmd Cmd) []string {
+	a := []string{"--clearenv"}
 	for _, kv := range environment(cmd.Env, insideHome, insideTmp) {
 		k, v, _ := strings.Cut(kv, "=")
 		a = append(a, "--setenv", k, v)
 	}
-	dir := cmd.Dir
-	if dir == "" {
-		dir = insideHome
-	}
-	return append(a, "--chdir", dir)
+	return append(a, "--chdir", startDir(cmd))
 }
+
+func startDir(cmd Cmd) string { return cmp.Or(cmd.Dir, insideHome) }
 
 // namespaceArgs says which namespaces are made. IPC, pid, network and mount namespaces are never optional.
 func (b *bwrap) namespaceArgs() []string {
@@ -532,18 +543,9 @@ func (t *bwrapTree) kill() {
 }
 
 func (t *bwrapTree) gone() error {
-	if t.init != 0 {
-		// Bubblewrap waits for pid 1, except when it was itself killed.
-		unix.PidfdSendSignal(t.pidfd, unix.SIGKILL, nil, 0)
-		fds := []unix.PollFd{{Fd: int32(t.pidfd), Events: unix.POLLIN}}
-		for deadline := time.Now().Add(killTime); ; {
-			n, err := unix.Poll(fds, int(max(0, time.Until(deadline)/time.Millisecond)))
-			if n > 0 {
-				break
-			}
-			if err != unix.EINTR {
-				return errStuck
-			}
+	if t.init != 0 { // bubblewrap waits for it, except when it was itself killed
+		if err := t.dead(); err != nil {
+			return err
 		}
 	}
 	t.status.SetReadDeadline(time.Now().Add(drainTime))
@@ -554,6 +556,21 @@ func (t *bwrapTree) gone() error {
 		}
 		if line.ExitCode != nil {
 			t.exited = true
+		}
+	}
+}
+
+// dead kills the first process, and all others with it, and waits until they are gone.
+func (t *bwrapTree) dead() error {
+	unix.PidfdSendSignal(t.pidfd, unix.SIGKILL, nil, 0)
+	fds := []unix.PollFd{{Fd: int32(t.pidfd), Events: unix.POLLIN}}
+	for deadline := time.Now().Add(killTime); ; {
+		n, err := unix.Poll(fds, int(max(0, time.Until(deadline)/time.Millisecond)))
+		if n > 0 {
+			return nil
+		}
+		if err != unix.EINTR {
+			return errStuck
 		}
 	}
 }

@@ -227,8 +227,21 @@ func (g *group) starved() bool {
 	case g.version == 2:
 		return g.field("memory.events", "oom") == 0
 	}
-	n, err := strconv.ParseInt(string(bytes.TrimSpace(g.read("memory.failcnt"))), 10, 64)
-	return err == nil && n == 0
+	// how often the limit was met is counted by two, where swap is, and not always: to have been at it counts as well
+	at := g.number("memory.limit_in_bytes") - g.number("memory.max_usage_in_bytes")
+	return g.number("memory.failcnt") == 0 && g.number("memory.memsw.failcnt") <= 0 && at > atLimit
+}
+
+// atLimit is how far below its limit a group may have been when it met it: charges are made for several pages at a time.
+const atLimit = 1 << 20
+
+// number is a file of one number; -1 where there is none.
+func (g *group) number(name string) int64 {
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(g.read(name))), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
 }
 
 // peak is the most memory that the group had, in bytes; 0 when the kernel does not say.

@@ -18,3 +18,27 @@ func WithoutCgroups(sb Sandbox) {
 		sb.groups = nil
 	}
 }
+
+// ColdBecause says why sb forks no commands.
+func ColdBecause(sb Sandbox) string { return coldBecause(sb) }
+
+// ResidentsStarted counts the residents that sb has started.
+func ResidentsStarted(sb Sandbox) int {
+	rs := &sb.(*bwrap).residents
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return rs.started
+}
+
+// WithoutSeccomp takes the system call filter from sb.
+func WithoutSeccomp(sb Sandbox) { sb.(*bwrap).seccomp = nil }
+
+// KillResidents kills the residents that sb has.
+func KillResidents(sb Sandbox) {
+	rs := &sb.(*bwrap).residents
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for _, res := range rs.byKey {
+		res.process.Kill()
+	}
+}

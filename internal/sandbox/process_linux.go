@@ -98,7 +98,7 @@ func (p *process) run(ctx context.Context, cmd Cmd) (Result, error) {
 		t.close()
 		return Result{}, fmt.Errorf("starting: %w", err)
 	}
-	return r.supervise(ctx, c, t)
+	return r.supervise(ctx, waitFor(c), t)
 }
 
 // start starts c as the first process of t, and notes it before another run can look for orphans and take it for one.

@@ -48,6 +48,25 @@ type tree interface {
 	close()
 }
 
+// An ending is how a command ended, as whoever waited for it was told.
+type ending struct {
+	exit   int
+	signal syscall.Signal // 0 for none; some say it by the status, 128+N
+	cpu    time.Duration  // of all that was waited for
+	err    error          // why nothing is known of it
+}
+
+// endingOf is the ending of a process that was waited for.
+func endingOf(ps *os.ProcessState) ending {
+	e := ending{cpu: ps.UserTime() + ps.SystemTime()}
+	if ws := ps.Sys().(syscall.WaitStatus); ws.Signaled() {
+		e.exit, e.signal = 128+int(ws.Signal()), ws.Signal()
+	} else {
+		e.exit = ws.ExitStatus()
+	}
+	return e
+}
+
 // usage is one sample of a tree.
 type usage struct {
 	processes int
@@ -150,15 +169,26 @@ func sealDescriptors() {
 	}
 }
 
-// supervise sees a started command through to its end. It always ends the tree and frees it.
-func (r *run) supervise(ctx context.Context, c *exec.Cmd, t tree) (Result, error) {
+// waitFor waits for a started command.
+func waitFor(c *exec.Cmd) func() ending {
+	return func() ending {
+		err := c.Wait() // what it says of the exit is in the state
+		if c.ProcessState == nil {
+			return ending{err: err}
+		}
+		return endingOf(c.ProcessState)
+	}
+}
+
+// supervise sees a started command through to its end, which wait waits for. It always ends the tree and frees it.
+func (r *run) supervise(ctx context.Context, wait func() ending, t tree) (Result, error) {
 	defer t.close()
 	for _, o := range r.outputs {
 		o.write.Close()
 		go o.drain()
 	}
-	done := make(chan error, 1)
-	go func() { done <- c.Wait() }()
+	done := make(chan ending, 1)
+	go func() { done <- wait() }()
 
 	setup, cancel := context.WithTimeout(ctx, setupTime)
 	readyErr := t.ready(setup)
@@ -166,12 +196,12 @@ func (r *run) supervise(ctx context.Context, c *exec.Cmd, t tree) (Result, error
 	r.lookAtDisks()
 	began := time.Now()
 	var ended Limit
-	var waitErr error
+	var end ending
 	if readyErr == nil {
-		ended, waitErr = r.watch(ctx, done, t)
+		ended, end = r.watch(ctx, done, t)
 	} else {
 		t.kill()
-		waitErr = within(done)
+		end = within(done)
 	}
 	wall := time.Since(began)
 	r.lookAtDisks()
@@ -181,8 +211,8 @@ func (r *run) supervise(ctx context.Context, c *exec.Cmd, t tree) (Result, error
 	if goneErr != nil {
 		return res, fmt.Errorf("ending process tree: %w", goneErr)
 	}
-	if errors.Is(waitErr, errStuck) { // so the process state is not there to be read
-		return res, fmt.Errorf("waiting for sandbox: %w", waitErr)
+	if errors.Is(end.err, errStuck) {
+		return res, fmt.Errorf("waiting for sandbox: %w", end.err)
 	}
 	if readyErr != nil && ctx.Err() != nil {
 		res.Exit, res.Ended = -1, LimitCancelled
@@ -198,7 +228,10 @@ func (r *run) supervise(ctx context.Context, c *exec.Cmd, t tree) (Result, error
 	if readyErr != nil {
 		return res, &setupError{readyErr}
 	}
-	r.account(&res, c.ProcessState)
+	if end.err != nil {
+		return res, fmt.Errorf("waiting for sandbox: %w", end.err)
+	}
+	r.account(&res, end)
 	return res, r.spoilt(t, res)
 }
 
@@ -259,19 +292,19 @@ func (e *setupError) Unwrap() error { return e.err }
 var errStuck = errors.New("process did not end after SIGKILL")
 
 // within waits for a killed process, but not for ever.
-func within(done <-chan error) error {
+func within(done <-chan ending) ending {
 	timer := time.NewTimer(killTime)
 	defer timer.Stop()
 	select {
-	case err := <-done:
-		return err
+	case end := <-done:
+		return end
 	case <-timer.C:
-		return errStuck
+		return ending{err: errStuck}
 	}
 }
 
 // watch waits for the command to end, and ends it when a limit is met.
-func (r *run) watch(ctx context.Context, done <-chan error, t tree) (Limit, error) {
+func (r *run) watch(ctx context.Context, done <-chan ending, t tree) (Limit, ending) {
 	began := time.Now()
 	wall := time.NewTimer(r.limits.Wall)
 	defer wall.Stop()
@@ -280,12 +313,12 @@ func (r *run) watch(ctx context.Context, done <-chan error, t tree) (Limit, erro
 	for {
 		var why Limit
 		select {
-		case err := <-done:
+		case end := <-done:
 			select {
 			case <-r.over:
-				return LimitOutput, err
+				return LimitOutput, end
 			default:
-				return LimitNone, err
+				return LimitNone, end
 			}
 		case <-wall.C:
 			why = r.exceeded(t.sample())
@@ -327,19 +360,13 @@ func (r *run) exceeded(u usage) Limit {
 }
 
 // account fills in how the command ended and what it used.
-func (r *run) account(res *Result, ps *os.ProcessState) {
+func (r *run) account(res *Result, end ending) {
 	// of a tree that was killed the parent is told less than what was seen
-	res.CPU = max(ps.UserTime()+ps.SystemTime(), r.cpu)
-	ws := ps.Sys().(syscall.WaitStatus)
-	sig := syscall.Signal(0)
-	if ws.Signaled() {
-		sig = ws.Signal()
-		res.Exit = 128 + int(sig)
-	} else {
-		res.Exit = ws.ExitStatus()
-		if res.Exit > 128 && res.Exit <= 128+64 {
-			sig = syscall.Signal(res.Exit - 128)
-		}
+	res.CPU = max(end.cpu, r.cpu)
+	res.Exit = end.exit
+	sig := end.signal
+	if sig == 0 && res.Exit > 128 && res.Exit <= 128+64 {
+		sig = syscall.Signal(res.Exit - 128)
 	}
 	if sig != 0 {
 		res.Signal = unix.SignalName(sig)

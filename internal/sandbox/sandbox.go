@@ -29,6 +29,9 @@ type Sandbox interface {
 	// NewDir makes a directory below StateDir for the owner, mode 0700. The pattern is that of [os.MkdirTemp]; the
 	// command can read the resulting name in /proc/self/mountinfo, so it must say nothing.
 	NewDir(pattern string) (string, error)
+	// Keep is a directory below StateDir that fill makes when it is first asked for by that name, and that stays until
+	// Close. It belongs to the caller, so that no command can write to it where there is isolation.
+	Keep(name string, fill func(dir string) error) (string, error)
 	// Close removes all that this Sandbox made below StateDir.
 	Close() error
 }
@@ -52,6 +55,7 @@ type Options struct {
 	Backend   string // "bwrap" (also when empty) or "process"
 	StateRoot string // where state is kept; default /var/tmp/tare-<uid>
 	Bridge    string // path of the tare-bridge binary; only runs with forwards need it
+	Cold      bool   // keep no residents: each command starts from nothing
 }
 
 // Unavailable says that this machine cannot run the sandbox that was asked for.
@@ -81,10 +85,28 @@ type Cmd struct {
 	Extra    []Extra
 	Forwards []Forward
 	Limits   Limits
+	// Warm, when set, lets the command begin in a fork of a resident that has loaded what it needs, where the backend can
+	// isolate that as well as a start from nothing; elsewhere Argv is started as it is. What the command finds and does is
+	// the same either way.
+	Warm *Warm
 	// OnOutput, when set, is handed what is kept of stdout (1) and stderr (2) as it arrives, one call at a time. It must
 	// not keep p.
 	OnOutput func(stream int, p []byte)
 }
+
+// A Warm says how to start the resident that a command forks from. Commands with equal values share one.
+type Warm struct {
+	// Argv starts the resident: a Python program that loads what it likes, with [ResidentDir] on its path imports
+	// tare_resident, and calls its serve(3). That returns once for each command, in a process that is the command's own, with
+	// the command's whole Argv; the program then goes on as if it had just been started so. It must never execute anything
+	// of a command's before that, and it sees the mounts of Warm only.
+	Argv   []string
+	Env    map[string]string
+	Mounts []Mount // read-only
+}
+
+// ResidentDir is where a resident finds the module tare_resident.
+const ResidentDir = "/run/tare"
 
 // MaxExtra is the largest number of extra result descriptors of one command.
 const MaxExtra = 6
@@ -184,6 +206,7 @@ type Result struct {
 	Stdout, Stderr Bytes
 	Extra          []Bytes // as Cmd.Extra
 	Isolation      string
+	Warm           bool // it was forked from a resident
 	// MemoryBy says what bounded the memory: "cgroup2", "cgroup1", or "none", where a sampler watches private pages and
 	// a quick allocation can pass the limit for some tens of milliseconds.
 	MemoryBy string

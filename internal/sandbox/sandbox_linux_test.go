@@ -208,6 +208,7 @@ func unprivileged() *syscall.SysProcAttr {
 }
 
 func TestBwrapUnprivileged(t *testing.T)   { again(t, callerUser, "TestBwrap", unprivileged()) }
+func TestWarmUnprivileged(t *testing.T)    { again(t, callerUser, "TestBwrapWarm", unprivileged()) }
 func TestProcessUnprivileged(t *testing.T) { again(t, callerUser, "TestProcess", unprivileged()) }
 
 // TestBwrapRootWithoutUserns is root in a user namespace in which there may be no further one.
@@ -230,7 +231,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	for _, want := range []string{"bubblewrap", "sandbox", "state root", "memory limit", "network refused", "kernel settings refused", "python3", "pytest", "gcc", "git"} {
+	for _, want := range []string{"bubblewrap", "sandbox", "state root", "memory limit", "warm start", "network refused", "kernel settings refused", "python3", "pytest", "gcc", "git"} {
 		if !names[want] {
 			t.Errorf("%s was not tried", want)
 		}

@@ -25,9 +25,7 @@ const slack = 16
 
 // limitScript is the part of the script that sets limits for the shell and all that it starts.
 func limitScript(l Limits, processFlag string, processes int) string {
-	// RLIMIT_CPU holds for each process; the sampler counts the tree. One second more, so that the tree's limit, which is
-	// finer, comes first.
-	cpu := int64(math.Ceil(l.CPU.Seconds())) + 1
+	cpu := cpuSeconds(l)
 	set := []string{
 		"ulimit -c 0",
 		fmt.Sprintf("ulimit -f %d", (l.FileSize+511)/512),
@@ -37,6 +35,10 @@ func limitScript(l Limits, processFlag string, processes int) string {
 	}
 	return strings.Join(set, "; ")
 }
+
+// cpuSeconds is the soft limit of each process; the hard one is a second more. RLIMIT_CPU holds for each process; the
+// sampler counts the tree. One second more than the limit, so that the tree's, which is finer, comes first.
+func cpuSeconds(l Limits) int64 { return int64(math.Ceil(l.CPU.Seconds())) + 1 }
 
 const (
 	// runScript runs the command as a child, for a shell that is pid 1.

@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -25,11 +26,14 @@ type state struct {
 	root     bool // the caller is root, so payloads run as another
 	lock     *os.File
 	idLock   *os.File // keeps uid to this program, when the caller is root
+
+	mu   sync.Mutex
+	kept map[string]string // by name
 }
 
 // openState makes the state root and a fresh directory in it.
 func openState(root string) (*state, error) {
-	s := &state{uid: os.Geteuid(), gid: os.Getegid()}
+	s := &state{uid: os.Geteuid(), gid: os.Getegid(), kept: map[string]string{}}
 	if s.uid == 0 {
 		s.root = true
 	}
@@ -204,6 +208,24 @@ func (s *state) NewDir(pattern string) (string, error) {
 			return "", fmt.Errorf("making directory: %w", err)
 		}
 	}
+	return dir, nil
+}
+
+func (s *state) Keep(name string, fill func(dir string) error) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if dir := s.kept[name]; dir != "" {
+		return dir, nil
+	}
+	dir, err := os.MkdirTemp(s.dir, "k")
+	if err != nil {
+		return "", fmt.Errorf("making directory: %w", err)
+	}
+	if err := errors.Join(fill(dir), os.Chmod(dir, 0o755)); err != nil {
+		removeTree(dir)
+		return "", fmt.Errorf("making %s: %w", name, err)
+	}
+	s.kept[name] = dir
 	return dir, nil
 }
 

@@ -1,6 +1,6 @@
 """Ask the task's probe its cases, one after the other in one fresh process, and send what came of each.
 
-    tare_probe.py ROOT HIDDEN DESCRIPTOR    request on stdin
+    tare_main.py probe ROOT HIDDEN DESCRIPTOR    request on stdin
 
 There is no process for each case: state that code keeps from one call to the next is a part of how it behaves, and
 cases that need a fresh start make fresh objects. A process that dies leaves the later cases without an answer.
@@ -66,7 +66,3 @@ def main():
         send("case", id=case["id"], value=answer(getattr(probe, case["call"]), loads(case["args"]), exact))
     send("end", cases=len(asked))
     tare_channel.finish(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Run pytest over a tree and report, event by event, on a descriptor of our own.
 
-    tare_pytest.py ROOT DESCRIPTOR    request on stdin
+    tare_main.py pytest ROOT DESCRIPTOR    request on stdin
 
 The tree's directories go onto sys.path only after pytest, the plug-in and what both need are loaded, so that no file of
 the tree can stand in for them. A steered run does it the other way round: there the question is what such files do.
@@ -67,25 +67,38 @@ def arguments(request, root, own):
     return args + files, not files
 
 
+def ready():
+    """Load pytest, and do what its start is the same for in every run, before anything of a tree can be in the way."""
+    sys.path[:] = [HERE] + [p for p in sys.path if p not in (HERE, DIST)] + [DIST]
+    if "pytest" in sys.modules:
+        return
+    gc.disable()  # all that is loaded here stays
+    import tare_ahead
+
+    tare_ahead.prepare(sum((["-p", "no:" + name] for name in OFF), []))
+    import tare_plugin  # noqa: F401
+
+    gc.freeze()
+
+
 def main():
     root, descriptor = sys.argv[1], int(sys.argv[2])
     request = tare_channel.take_request()
     off = request.get("without", ())  # defences that are switched off, to show what they are good for
     send = tare_channel.open_channel(descriptor, request.pop("nonce"), "check/one-speaker" in off)
     own = own_path(root, request["sources"])
-    library = [p for p in sys.path if p != HERE]
+    library = [p for p in sys.path if p not in (HERE, DIST)]
     os.chdir(root)
     site.setquit()  # exit() and quit(), which -S leaves out
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.argv[:] = ["pytest"]
-    if request["steered"]:
+    if request["steered"] or "check/shadows" in off:
         sys.path[:] = own + [HERE] + library + [DIST]
-        honour_start_up(own)
-    elif "check/shadows" in off:
-        sys.path[:] = own + [HERE] + library + [DIST]
+        if request["steered"]:
+            honour_start_up(own)
+        gc.disable()
     else:
-        sys.path[:] = [HERE] + library + [DIST]
-    gc.disable()  # all that is loaded here stays
+        ready()
     import pytest
     import tare_plugin
 
@@ -104,7 +117,3 @@ def main():
     status = int(pytest.main(args, plugins=[reporter]))
     send("end", status=status, items=len(reporter.index), results=reporter.results)
     tare_channel.finish(status)
-
-
-if __name__ == "__main__":
-    main()

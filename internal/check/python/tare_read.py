@@ -1,6 +1,6 @@
 """List the tests of a tree from the text of its files; nothing of the tree is imported.
 
-    tare_read.py DESCRIPTOR    request on stdin: {"nonce", "files": {path: base64}}
+    tare_main.py read DESCRIPTOR    request on stdin: {"nonce", "files": {path: base64}}
 
 A test's digest covers its own code and what it rests on in its module, as far as names tell: its decorators, its class
 without the other tests, and every statement of the module, other than tests, that binds a name which any of these use
@@ -182,7 +182,3 @@ def main():
             count += 1
     send("end", items=count)
     tare_channel.finish(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Make trees in which text and behaviour come apart, from the text of their files; nothing of a tree is imported.
 
-    tare_tree.py DESCRIPTOR
+    tare_main.py tree DESCRIPTOR
     request on stdin: {"nonce", "op", "roots", "text": {path: base64}, "other": {path: base64}, "seed": {path: base64},
                        "salt"}
 
@@ -243,7 +243,3 @@ def main():
         send("refused", id=path, message=why)
     send("end", status=0, items=len(out) + len(symbols) + len(refused))
     tare_channel.finish(0)
-
-
-if __name__ == "__main__":
-    main()

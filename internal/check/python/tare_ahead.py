@@ -1,0 +1,53 @@
+"""The part of a pytest run that is the same for every tree, done ahead of it.
+
+Half of what pytest does for three small tests is to set itself up: to load its plug-ins and look through them for hooks, to
+build the parser of its options six times, to look up where each loaded module's source lies when a first test fails. All
+of that is done here, by pytest's own functions, and kept for the run. Where a pytest has not these functions, its run
+takes longer, and is the same.
+"""
+
+import inspect
+from pathlib import Path
+
+import pytest
+from _pytest import config as config_module
+from _pytest.config import argparsing
+
+
+def prepare(without):
+    """Do it; without is the part of the command line that says which plug-ins are off."""
+    inspect.getmodule(compile("0", "/", "exec"))  # fills its table of where modules lie
+    keep_parser(argparsing.Parser)
+    config = config_module.get_config(without, None)
+    build = getattr(config._parser, "_getparser", None)
+    if build:
+        build()
+    hand_out_once(config)
+
+
+def hand_out_once(config):
+    """Let the first call of get_config have config; a run inside a test's run makes its own."""
+    make = config_module.get_config
+
+    def get_config(args=None, plugins=None):
+        config_module.get_config = make
+        config.invocation_params = pytest.Config.InvocationParams(args=args or (), plugins=plugins, dir=Path.cwd())
+        return config
+
+    config_module.get_config = get_config
+
+
+def keep_parser(cls):
+    """Let a cls build its parser again only when options were added to it."""
+    build = getattr(cls, "_getparser", None)
+    if build is None or not all(hasattr(cls(), name) for name in ("_groups", "_anonymous")):
+        return
+
+    def _getparser(self):
+        options = [(group, len(group.options)) for group in self._groups + [self._anonymous]]
+        kept = self.__dict__.get("tare_parser")
+        if kept is None or kept[0] != options:
+            kept = self.tare_parser = options, build(self)
+        return kept[1]
+
+    cls._getparser = _getparser
