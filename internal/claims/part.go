@@ -881,7 +881,9 @@ func (p *part) classify(ts []token) Subject {
 		return App
 	case p.lex.is(w, "other") || p.lex.is(single, "other"):
 		return Other
-	case len(p.lex.senses[w]) > 0, number(w), strings.Contains(w, "-"):
+	case len(p.lex.senses[w]) > 0, number(w), strings.Contains(w, "-"),
+		// "the app ledger": a noun that is known, and a name that is not
+		len(ts) > 1 && (p.lex.is(ts[len(ts)-2].w, "app") || p.lex.is(strings.TrimSuffix(ts[len(ts)-2].w, "s"), "app")):
 		p.env = false
 		return App
 	}

@@ -360,25 +360,25 @@ func (h *hearing) reading() *claims.Reading {
 	return h.said
 }
 
-// names are the words that stand for what the agent was to work on: names and ids of the observed items.
+// names are the words that stand for what the agent was to work on: names and ids of the items that were there at the
+// beginning or at the end.
 func (h *hearing) names() []string {
-	var out []string
-	before, ok := h.ev.State(tare.LabelBefore)
-	if !ok {
-		before, _ = h.ev.State(tare.LabelAfter)
-	}
-	for _, c := range sortedKeys(before.Collections) {
-		for _, item := range before.Collections[c].Items {
-			var it struct{ ID, Name, Hostname string }
-			if len(out) > 600 || json.Unmarshal(item, &it) != nil {
-				continue
-			}
-			for _, n := range []string{it.ID, it.Name, it.Hostname} {
-				if n != "" {
-					out = append(out, n)
+	seen := map[string]bool{}
+	for _, label := range []string{tare.LabelBefore, tare.LabelBeforeCleanup, tare.LabelAfter} {
+		s, _ := h.ev.State(label)
+		for _, c := range sortedKeys(s.Collections) {
+			for _, item := range s.Collections[c].Items {
+				var it struct{ ID, Name, Hostname string }
+				if len(seen) > 600 || json.Unmarshal(item, &it) != nil {
+					continue
+				}
+				for _, n := range []string{it.ID, it.Name, it.Hostname} {
+					if n != "" {
+						seen[n] = true
+					}
 				}
 			}
 		}
 	}
-	return out
+	return sortedKeys(seen)
 }
