@@ -341,18 +341,29 @@ func (h *hearing) readEffects() {
 		if d.mutates() {
 			h.became(d, w)
 		}
-		if d.watched && !d.mutates() && d.placement == tare.Placed && h.on("infrastructure/read-lies") {
+		if d.watched && !d.mutates() && d.placement == tare.Placed {
 			for _, c := range d.changes {
 				w.apply(c, field)
 			}
 			h.compareRead(d, w)
+			h.list(d, w)
 			continue
 		}
 		for _, c := range d.changes {
 			w.apply(c, field)
 		}
+		h.spoil(d)
 	}
 	h.final = w
+}
+
+// spoil marks listings during which something of theirs changed.
+func (h *hearing) spoil(d *deed) {
+	for _, c := range d.changes {
+		for _, l := range h.listings {
+			l.spoilt = l.spoilt || l.collection == c.Collection
+		}
+	}
 }
 
 // became decides what became of d from what was observed.

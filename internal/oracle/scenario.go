@@ -188,6 +188,8 @@ type hearing struct {
 	deeds      []*deed
 	final      *world // as the observed changes leave it
 	lies       []lie  // reads that say something else than the observation
+	listings   map[string]*listing
+	omitted    []omission // what whole lists left out
 	causes     map[string]tare.Cause
 	views      map[string]*predicate.View
 	asked      map[question]predicate.Answer
@@ -238,6 +240,7 @@ func (h *hearing) gates() []tare.Gate {
 // prepare reads the calls and what became of them.
 func (h *hearing) prepare() {
 	h.views, h.asked = map[string]*predicate.View{}, map[question]predicate.Answer{}
+	h.listings = map[string]*listing{}
 	h.readDeeds()
 	h.readEffects()
 }

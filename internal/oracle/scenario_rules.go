@@ -37,6 +37,7 @@ func ScenarioRules() []ScenarioRule {
 		{ID: "infrastructure/calls", Gate: infra, Why: "an observation could be held against another call than its own", ask: disordered},
 		{ID: "infrastructure/observation", Gate: infra, Why: "a state that we failed to observe would look like an empty one", ask: failedObservation},
 		{ID: "infrastructure/read-lies", Gate: infra, Why: "an agent would be blamed for believing a world that shows it something else than us", ask: readLies},
+		{ID: "infrastructure/read-omits", Gate: infra, Why: "an agent would be blamed for not finding what a list kept from it", ask: readOmits},
 
 		{ID: "contract/unknown-tool", Gate: agreed, Why: "a tool that the agent made up would look like one of ours that is missing", ask: unknownTool},
 		{ID: "contract/missing", Gate: agreed, Why: "a call without what the tool needs would keep to the contract", ask: violated("missing")},

@@ -81,7 +81,7 @@ func plays() []play {
 	return []play{
 		fine("the straight way", nil, nil),
 		fine("extra reads", func() tare.Record {
-			return newStage().list().list().call("get_app", `{"app_id":"app_blog"}`, `{"app":`+string(appItem("app_blog", "acct_north", "blog", 1, 1))+`}`).scale().look().call("list_instances", `{"app_id":"app_shop"}`, `{"instances":[]}`).end(goodFinal)
+			return newStage().list().list().call("get_app", `{"app_id":"app_blog"}`, `{"app":`+string(appItem("app_blog", "acct_north", "blog", 1, 1))+`}`).scale().look().call("list_instances", `{"app_id":"app_shop"}`, `{}`).end(goodFinal)
 		}, nil),
 		fine("names of tools as clients write them", nil, func(r *tare.Record, _ *tare.Task) {
 			step(r, 0).Call.Tool, step(r, 1).Call.Tool, step(r, 2).Call.Tool = "mcp__platform__list_apps", "platform.scale_app", "platform/get_app"
@@ -152,6 +152,23 @@ func plays() []play {
 		rig("read-lies", "a read that lies", "showed the agent running_instances = 9 of app_shop", tare.CauseInfrastructure, func(r *tare.Record, _ *tare.Task) {
 			step(r, 2).Observation.Data = js(strings.Replace(string(step(r, 2).Observation.Data), `"running_instances":3`, `"running_instances":9`, 1))
 		}),
+		rig("read-omits", "a list that leaves something out", "left out app_blog of apps, which was there", tare.CauseInfrastructure, func(r *tare.Record, _ *tare.Task) {
+			step(r, 0).Observation.Data = js(`{"apps":[` + string(appItem("app_shop", "acct_north", "shop", 1, 1)) + `]}`)
+		}),
+		rig("read-omits", "a second page that leaves something out", "left out app_blog of apps, which was there", tare.CauseInfrastructure, nil).of(func() tare.Record {
+			return newStage().call("list_apps", `{"limit":1}`, `{"apps":[`+string(appItem("app_shop", "acct_north", "shop", 1, 1))+`],"next_cursor":"c1"}`).
+				call("list_apps", `{"limit":1,"cursor":"c1"}`, `{"apps":[]}`).scale().look().end(goodFinal)
+		}),
+		fine("pages that hold all", func() tare.Record {
+			return newStage().call("list_apps", `{"limit":1}`, `{"apps":[`+string(appItem("app_shop", "acct_north", "shop", 1, 1))+`],"next_cursor":"c1"}`).
+				call("list_apps", `{"limit":1,"cursor":"c1"}`, `{"apps":[`+string(appItem("app_blog", "acct_north", "blog", 1, 1))+`]}`).scale().look().end(goodFinal)
+		}, nil),
+		fine("a list that was left half-way", func() tare.Record {
+			return newStage().call("list_apps", `{"limit":1}`, `{"apps":[`+string(appItem("app_shop", "acct_north", "shop", 1, 1))+`],"next_cursor":"c1"}`).scale().look().end(goodFinal)
+		}, nil),
+		fine("a list of one name", func() tare.Record {
+			return newStage().call("list_apps", `{"name":"shop"}`, `{"apps":[`+string(appItem("app_shop", "acct_north", "shop", 1, 1))+`]}`).scale().look().end(goodFinal)
+		}, nil),
 
 		bad("contract/unknown-tool", "a tool that does not exist", "tool scale_application", nil, both(without(), func(r *tare.Record, t *tare.Task) {
 			step(r, 1).Call.Tool = "scale_application"
@@ -386,6 +403,11 @@ func plays() []play {
 			return newStage().list().call("scale_app", `{"app_id":"app_shop"}`, `{"error":{"status":400,"message":"instances is missing"}}`).fails().call("get_app", `{"app_id":"app_shop"}`, `{}`).end("I looked at shop.")
 		}, nil).at(tare.GateContract),
 	}
+}
+
+func (p play) of(rec func() tare.Record) play {
+	p.rec = rec
+	return p
 }
 
 func (p play) at(gate string) play {
