@@ -642,3 +642,38 @@ def test_code(name):
 		t.Errorf("%d codes", len(seen))
 	}
 }
+
+// TestNothingStaysInSilence: a file that can be imported is written otherwise and can be poisoned, or is named as one that
+// cannot. Which of these there are depends on the version of Python.
+func TestNothingStaysInSilence(t *testing.T) {
+	refused := 0
+	for name, text := range map[string]string{
+		"a brace by its number": "def f(a):\n    return f'{a:\\x7b}'\n",
+		"a long sum":            "X = " + strings.Repeat("1 + ", 6000) + "1\ndef f(): return X\n",
+		"many attributes":       "def f(a):\n    return a" + strings.Repeat(".b", 6000) + "\n",
+		"a sum that fits":       "X = " + strings.Repeat("1 + ", 900) + "1\ndef f(): return X\n",
+		"broken":                "def f(:\n",
+	} {
+		tree := files(t, "src/a.py", text, "src/b.py", "def f(a): return a\n", "tests/test_a.py", "def test_a(): import a\n")
+		seed := files(t, "src/b.py", "def f(a): return a\n")
+		importable := len(passing(t, tree)) == 1
+		out, err := Pytest{}.Rewrite(t.Context(), box, tree, src)
+		var not *NotTransformable
+		named := errors.As(err, &not) && not.Path == "src/a.py"
+		if f, _ := out.Lookup("src/a.py"); err != nil && !named || err == nil && importable && string(f.Data) == text {
+			t.Errorf("%s: importable %v, error %v, and it is as it was", name, importable, err)
+		}
+		if named {
+			refused++
+		}
+		out, err = Pytest{}.Poison(t.Context(), box, tree, seed, src)
+		named = errors.As(err, &not) && not.Path == "src/a.py"
+		poisoned := slices.ContainsFunc(out, func(f tare.File) bool { return strings.HasPrefix(f.Path, "src/__pycache__/a.") })
+		if err != nil && !named || err == nil && importable && !poisoned {
+			t.Errorf("%s: importable %v, error %v, and it is not poisoned", name, importable, err)
+		}
+	}
+	if refused == 0 {
+		t.Error("no file was refused")
+	}
+}

@@ -108,6 +108,9 @@ func (g *gatherer) relapse(ctx context.Context, seed tare.Run, cs []candidate, b
 		}
 	}
 	graft.Defect = fmt.Sprintf("neither with %d of the seed's bodies put back nor with any of %d sets of the fix's %d changes undone is the bug back and the helper there", len(symbols), tried, len(hunks))
+	if not != nil {
+		graft.Defect += "; " + not.Error()
+	}
 	return nil, true
 }
 

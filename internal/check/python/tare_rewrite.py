@@ -32,19 +32,35 @@ VARIANTS = (
 )
 
 
-def rewrite(text, out, functions, insert, salt=""):
+def rewrite(text, out, functions, insert, salt, refused):
     for path, source in text.items():
         try:
             out[path] = rewritten(source, path, functions, insert, salt)
-        except UNREADABLE:
-            pass  # it cannot be imported either way
+        except UNREADABLE as why:
+            if importable(source, path):
+                refused[path] = "it cannot be written otherwise: %s" % type(why).__name__
+        except NoWayBack:
+            refused[path] = "it cannot be written otherwise: what is written anew reads as something else"
+
+
+class NoWayBack(Exception):
+    """What is made of a syntax tree does not read as that tree."""
+
+
+def importable(source, path):
+    """Whether Python can compile a file. One that it cannot may stay as it is: no test sees what it does."""
+    try:
+        compile(source, path, "exec", dont_inherit=True)
+    except UNREADABLE:
+        return False
+    return True
 
 
 def rewritten(source, path, functions, insert, salt):
     tree = ast.parse(source, path)
     # by way of plain text first: only what survives that unchanged is written anew
     if ast.dump(ast.parse(ast.unparse(tree))) != ast.dump(tree):
-        return source + b"\n#\n"
+        raise NoWayBack
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             rename_locals(node)

@@ -132,7 +132,7 @@ def functions(body, prefix=""):
                 yield from functions(handler.body, prefix)
 
 
-def poison(text, seed, roots, out, symbols):
+def poison(text, seed, roots, out, symbols, refused):
     """Put a check at the start of every function that the seed has too, by qualified name in whatever file.
 
     Methods with names like __init__ are left alone, so that tests can still make objects and a test that only looks at
@@ -146,6 +146,9 @@ def poison(text, seed, roots, out, symbols):
         for name, node in functions(tree.body):
             known.setdefault(name, set()).add(ast.dump(node))
     trees = parse_all(text)
+    for path in text.keys() - trees.keys():
+        if tare_rewrite.importable(text[path], path):
+            refused[path] = "it can be compiled, and not taken apart"
     there = {name for tree in trees.values() for name, _ in functions(tree.body)}
     wide = any(not is_special(n) and not is_private(n) for n in known.keys() - there)
     for path, tree in trees.items():
@@ -162,6 +165,8 @@ def poison(text, seed, roots, out, symbols):
         if code:
             out[cache_path(path)] = pyc(code, text[path])
             symbols.extend("%s:%s" % (path, name) for name, _ in hit)
+        elif hit and tare_rewrite.importable(text[path], path):
+            refused[path] = "it can be compiled, and not with checks in it"
     if symbols:
         helper = compile(POISON_SOURCE % (module_names(text, roots),), POISON + ".py", "exec")
         out[os.path.normpath(os.path.join(roots[0], POISON + ".pyc"))] = pyc(helper, b"")
@@ -228,9 +233,9 @@ def main():
     if op == "cross":
         cross(text, other, out)
     elif op == "poison":
-        poison(text, other, request["roots"], out, symbols)
+        poison(text, other, request["roots"], out, symbols, refused)
     elif op == "rewrite":
-        tare_rewrite.rewrite(text, out, functions, insert_call, request["salt"])
+        tare_rewrite.rewrite(text, out, functions, insert_call, request["salt"], refused)
     elif op == "graft":
         tare_graft.graft(text, other, out, symbols, refused)
     elif op == "lend":
