@@ -28,6 +28,7 @@ var allow = map[string][]string{
 	"workspace": {"tare"},
 
 	"claims":     {"tare"},
+	"mcpproxy":   {"tare"},
 	"platform":   {"tare"},
 	"trajectory": {"tare"},
 	"transcript": {"tare"},

@@ -109,6 +109,7 @@ type Review struct {
 type Reply struct {
 	Data     json.RawMessage // the structured result; nil where there is none
 	Text     string          // what a model reads
+	Content  json.RawMessage // the blocks that the Text is of, where a live server sent other than text; else nil
 	IsError  bool
 	Fault    *Injected // without its Step
 	Diverged string    // what the world does not model, "" when it does

@@ -54,11 +54,15 @@ type SimulatorSpec struct {
 	Answers []Answer // to ask_user
 }
 
-// An MCPSpec is a world behind any MCP server: a command that is started, or the address of one that runs.
+// An MCPSpec is a world behind any MCP server: a command that is started, or the address of one that runs. In Command and
+// Env, "{dir}" is where the fresh directory really lies; whoever uses the server sees Dir in its place, so that records and
+// expectations do not depend on it.
 type MCPSpec struct {
 	Command []string
 	URL     string
 	Servers []string // names under which clients may know it
+	Dir     string   // a path that stands for a fresh directory, which holds the task's seed; "" when the server needs none
+	Env     map[string]string
 	Observe []ReadSpec
 	Faults  []FaultSpec // those that a proxy can make
 }
@@ -73,6 +77,7 @@ type ReadSpec struct {
 	Next       string // path to the cursor of the next page; "": the answer is the whole collection
 	Cursor     string // the argument that takes it
 	ID         string // the field that is an item's id; "" is "id"
+	Trusted    bool   // the tool changes nothing, although the server does not say so
 }
 
 // A FaultKind is a way in which a world fails an agent.

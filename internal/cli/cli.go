@@ -47,7 +47,8 @@ func usage(format string, args ...any) error { return exit{exitUsage, fmt.Errorf
 
 // An app is one invocation: its streams and the flags that every command has.
 type app struct {
-	bugs []string // seeded bugs of simulated platforms, for tests
+	bugs   []string // seeded bugs of simulated platforms, for tests
+	server string   // in the place of that of live scenarios
 
 	stdin          io.Reader
 	stdout, stderr io.Writer

@@ -104,6 +104,7 @@ The server runs outside any sandbox and its binary holds the answers: for trying
 		},
 	}
 	a.bugFlag(c)
+	a.serverFlag(c)
 	c.Flags().StringVar(&addr, "http", "", "serve streamable HTTP at this address, at /mcp, in place of stdio")
 	c.Flags().StringVar(&record, "record", "", "write the trajectory to this file, and grade at the end")
 	return c

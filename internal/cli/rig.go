@@ -30,6 +30,7 @@ type rig struct {
 	inner  int      // commands that one grading runs at once
 	byHand *byHand  // the one agent of tare mcp
 	bugs   []string // seeded bugs of simulated platforms
+	server string   // in the place of that of live scenarios
 	now    func() time.Time
 
 	known []*tare.Task // whose secrets the leak scan looks for
@@ -53,7 +54,7 @@ func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) erro
 	if err != nil {
 		return a.unavailable(err)
 	}
-	r := &rig{a: a, bugs: a.bugs, sb: sb, store: a.files(), grader: tare.GraderDigest(), known: known, inner: runtime.NumCPU(), now: time.Now, scanners: map[tare.Digest]*workspace.Scanner{}}
+	r := &rig{a: a, bugs: a.bugs, server: a.server, sb: sb, store: a.files(), grader: tare.GraderDigest(), known: known, inner: runtime.NumCPU(), now: time.Now, scanners: map[tare.Digest]*workspace.Scanner{}}
 	defer func() { err = errors.Join(err, sb.Close()) }()
 	return work(ctx, r)
 }

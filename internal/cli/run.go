@@ -71,6 +71,7 @@ Interrupt once to finish what is running and stop, twice to stop now; the same c
 	fs.BoolVar(&f.heldOut, "held-out", true, "play held-out tasks too")
 	fs.StringVar(&f.junit, "junit", "", "also write the results as JUnit XML to this file")
 	a.bugFlag(c)
+	a.serverFlag(c)
 	fs.StringVar(&f.html, "html", "", "also write the results as one HTML page to this file")
 	return c
 }

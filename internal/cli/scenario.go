@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,8 +13,10 @@ import (
 	"tare"
 	"tare/internal/agent"
 	"tare/internal/episode"
+	"tare/internal/mcpproxy"
 	"tare/internal/platform"
 	"tare/internal/tools"
+	"tare/internal/workspace"
 )
 
 // noop is the agent that every task has: it does nothing.
@@ -61,7 +64,7 @@ func hasWorkspace(t *tare.Task) error {
 
 // stage opens the world of a scenario for the agent of one episode.
 func (r *rig) stage(ctx context.Context, t *tare.Task, world episode.World) (episode.Served, error) {
-	backend, err := r.backend(t)
+	backend, err := r.backend(ctx, t)
 	if err != nil {
 		return episode.Served{}, err
 	}
@@ -89,17 +92,59 @@ func (r *rig) stage(ctx context.Context, t *tare.Task, world episode.World) (epi
 }
 
 // backend is what carries out the tools of a scenario.
-func (r *rig) backend(t *tare.Task) (tools.Backend, error) {
-	spec := t.Scenario.World.Simulator
-	if spec == nil {
-		return nil, fmt.Errorf("opening the world of %s: %w", t.ID, errors.New("it is no simulated one"))
+func (r *rig) backend(ctx context.Context, t *tare.Task) (tools.Backend, error) {
+	if spec := t.Scenario.World.Simulator; spec != nil {
+		p, err := platform.New(platform.Config{Spec: *spec, Consents: t.Scenario.Consents, Bugs: r.bugs})
+		if err != nil {
+			return nil, fmt.Errorf("opening the world of %s: %w", t.ID, err)
+		}
+		return tools.Simulated(p), nil
 	}
-	p, err := platform.New(platform.Config{Spec: *spec, Consents: t.Scenario.Consents, Bugs: r.bugs})
+	w, err := r.live(ctx, t)
 	if err != nil {
 		return nil, fmt.Errorf("opening the world of %s: %w", t.ID, err)
 	}
-	return tools.Simulated(p), nil
+	return w, nil
 }
+
+// liveWorld is a server with a directory of its own.
+type liveWorld struct {
+	*mcpproxy.Proxy
+	dir *workspace.Workspace
+}
+
+func (w liveWorld) Close() error { return errors.Join(w.Proxy.Close(), w.dir.Remove()) }
+
+// live starts the server of a scenario, or connects to the one that --server names in its place.
+func (r *rig) live(ctx context.Context, t *tare.Task) (tools.Backend, error) {
+	spec := *t.Scenario.World.MCP
+	if r.server != "" {
+		spec.Command, spec.URL = strings.Fields(r.server), ""
+		if isURL(r.server) {
+			spec.Command, spec.URL = nil, r.server
+		}
+	}
+	top, err := r.sb.NewDir("l-*")
+	if err != nil {
+		return nil, err
+	}
+	held := &workspace.Workspace{Dir: top}
+	real, err := filepath.EvalSymlinks(top) // as servers show it
+	if err != nil {
+		return nil, errors.Join(err, held.Remove())
+	}
+	dir := filepath.Join(real, "d")
+	if err := workspace.Lay(dir, t.Seed, workspace.Owner{UID: -1, GID: -1}); err != nil {
+		return nil, errors.Join(err, held.Remove())
+	}
+	p, err := mcpproxy.Open(ctx, mcpproxy.Config{Spec: spec, Dir: dir})
+	if err != nil {
+		return nil, errors.Join(err, held.Remove())
+	}
+	return liveWorld{p, held}, nil
+}
+
+func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
 
 // bugFlag lets a command switch on seeded bugs of simulated platforms. It serves those who test the graders, and is not
 // shown to others.
@@ -108,6 +153,11 @@ func (a *app) bugFlag(c *cobra.Command) {
 	if err := c.Flags().MarkHidden("bug"); err != nil {
 		panic(err) // it was added a line ago
 	}
+}
+
+// serverFlag lets a command put another server in the place of that of live scenarios.
+func (a *app) serverFlag(c *cobra.Command) {
+	c.Flags().StringVar(&a.server, "server", "", "the MCP server of live scenarios: a command with its arguments ({dir} is its directory) or a URL; default: the scenario's own")
 }
 
 // checkBugs refuses the name of a bug that no platform has.
@@ -126,6 +176,8 @@ func (r *rig) worldOf(t *tare.Task) string {
 	switch {
 	case t.Kind != tare.Scenario:
 		return ""
+	case t.Scenario.World.MCP != nil && r.server != "":
+		return "mcp: " + r.server
 	case t.Scenario.World.MCP != nil:
 		return "mcp"
 	case len(r.bugs) > 0:

@@ -1,11 +1,7 @@
 package platform
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
-	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -52,50 +48,13 @@ func (f *fault) injected() *tare.Injected {
 	return &tare.Injected{ID: f.spec.ID, Kind: f.spec.Kind, Applied: f.applied}
 }
 
-// place finds the fault for a call and counts the call for all that it matches. A call gets one fault at most, the first
-// that is due. A page fault waits for a call that has a cursor.
+// place finds the fault for a call.
 func (p *Platform) place(form toolForm, args json.RawMessage) *fault {
-	var due *fault
-	for i, spec := range p.spec.Faults {
-		if spec.Tool != "*" && spec.Tool != form.Name || !suits(spec.Kind, form) || !matches(spec, args) {
-			continue
-		}
-		p.matched[i]++
-		if due == nil && p.due(i, spec) {
-			due = &fault{spec: spec}
-		}
+	spec, ok := p.faults.Place(form.Name, args, func(k tare.FaultKind) bool { return suits(k, form) })
+	if !ok {
+		return nil
 	}
-	return due
-}
-
-func matches(spec tare.FaultSpec, args json.RawMessage) bool {
-	page := spec.Kind == tare.FaultStaleCursor || spec.Kind == tare.FaultDuplicatePage
-	if len(spec.Where) == 0 && !page {
-		return true
-	}
-	var given map[string]json.RawMessage
-	if json.Unmarshal(args, &given) != nil {
-		return false
-	}
-	if _, ok := given["cursor"]; page && !ok {
-		return false
-	}
-	for name, m := range spec.Where {
-		if v, ok := given[name]; !ok || !m.Match(v, nil) {
-			return false
-		}
-	}
-	return true
-}
-
-// due reports whether the call just counted is one that the fault is placed on.
-func (p *Platform) due(i int, spec tare.FaultSpec) bool {
-	n := p.matched[i]
-	if spec.Nth > 0 {
-		return n >= spec.Nth && n < spec.Nth+max(1, spec.Times)
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d fault %d %d", p.spec.Seed, i, n))
-	return float64(binary.BigEndian.Uint64(sum[:8]))/math.MaxUint64 < spec.Rate
+	return &fault{spec: spec}
 }
 
 // inject carries a call out as its fault demands.

@@ -48,7 +48,7 @@ type Platform struct {
 	consents []tare.Consent
 	bugs     []string
 	began    time.Time
-	matched  []int // how many calls matched each fault
+	faults   *tare.FaultPlan
 
 	slower   time.Duration // what the call under way begins takes this much longer
 	diverged string        // what the call under way asks for and is not modelled
@@ -68,7 +68,7 @@ func New(cfg Config) (*Platform, error) {
 			return nil, fmt.Errorf("there is no seeded bug %q", b)
 		}
 	}
-	return &Platform{state: s, spec: cfg.Spec, consents: cfg.Consents, bugs: cfg.Bugs, began: s.clock, matched: make([]int, len(cfg.Spec.Faults))}, nil
+	return &Platform{state: s, spec: cfg.Spec, consents: cfg.Consents, bugs: cfg.Bugs, began: s.clock, faults: tare.PlanFaults(cfg.Spec.Seed, cfg.Spec.Faults)}, nil
 }
 
 // A refusal is what a tool answers when it does not do what it is asked.

@@ -3,6 +3,7 @@ package suite
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,9 @@ const (
 	stateFile  = "state.yaml"
 	agentsFile = "agents.yaml"
 )
+
+// plainDir is a path that JSON writes as it is and that stands in no other text by chance.
+var plainDir = regexp.MustCompile(`^(/[A-Za-z0-9_-]+)+$`)
 
 // maxBrief bounds what the agent of a scenario reads.
 const maxBrief = 64 << 10
@@ -92,6 +96,9 @@ func (l *loader) scenario(root *node) {
 		switch f.Path {
 		case taskFile, briefFile, stateFile, agentsFile, "README.md":
 		default:
+			if tare.Under(f.Path, seedDir) && c.spec.World.MCP != nil {
+				continue
+			}
 			l.failFile(f.Path, "a scenario has no such file; it has %s, %s, %s and %s", taskFile, briefFile, stateFile, agentsFile)
 		}
 	}
@@ -221,22 +228,29 @@ func (c *scene) lines(n *node, what string, min int) []string {
 
 func (c *scene) live(n *node) {
 	s := c.yaml
-	if !s.object(n, "mcp", []string{"servers", "observe"}, "command", "url", "faults") {
+	if !s.object(n, "mcp", []string{"servers", "observe"}, "command", "url", "faults", "dir", "env") {
 		return
 	}
-	spec := &tare.MCPSpec{Command: c.lines(n.get("command"), "command", 1), URL: s.line(n.get("url"), "url"), Servers: c.lines(n.get("servers"), "servers", 1)}
+	spec := &tare.MCPSpec{Command: c.lines(n.get("command"), "command", 1), URL: s.line(n.get("url"), "url"), Servers: c.lines(n.get("servers"), "servers", 1),
+		Dir: s.line(n.get("dir"), "dir"), Env: c.texts(n.get("env"), "env")}
 	c.spec.World.MCP = spec
 	if (len(spec.Command) == 0) == (spec.URL == "") {
 		s.fail(n.pos, "an mcp world has either a command or a url")
 	}
+	if spec.Dir != "" && !plainDir.MatchString(spec.Dir) {
+		s.fail(n.get("dir").pos, "dir is an absolute path of letters, digits, dashes and underscores, such as /data")
+	}
+	if c.task.Seed = subtree(c.tree, seedDir); len(c.task.Seed) > 0 && spec.Dir == "" {
+		s.fail(n.pos, "there is a folder %s, and no dir to lay it out in", seedDir)
+	}
 	for _, o := range s.list(n.get("observe"), "observe", 1) {
-		if !s.object(o, "an observation", []string{"collection", "tool"}, "args", "items", "parse", "next", "cursor", "id") {
+		if !s.object(o, "an observation", []string{"collection", "tool"}, "args", "items", "parse", "next", "cursor", "id", "trusted") {
 			continue
 		}
 		r := tare.ReadSpec{
 			Collection: s.label(o.get("collection"), "collection"), Tool: s.line(o.get("tool"), "tool"), Args: c.object(o.get("args"), "args"),
 			Items: c.path(o.get("items"), "items"), Parse: s.oneOf(o.get("parse"), "parse", "json", "lines"), Next: c.path(o.get("next"), "next"),
-			Cursor: s.line(o.get("cursor"), "cursor"), ID: s.line(o.get("id"), "id"),
+			Cursor: s.line(o.get("cursor"), "cursor"), ID: s.line(o.get("id"), "id"), Trusted: c.boolean(o.get("trusted"), "trusted"),
 		}
 		if (r.Next == "") != (r.Cursor == "") {
 			s.fail(o.pos, "next and cursor go together: where the cursor of the next page is, and the argument that takes it")
@@ -244,7 +258,7 @@ func (c *scene) live(n *node) {
 		c.sees = append(c.sees, r.Collection)
 		spec.Observe = append(spec.Observe, r)
 	}
-	kinds := []tare.FaultKind{tare.FaultTimeoutAfter, tare.FaultDelay, tare.FaultUnavailable, tare.FaultCorrupted}
+	kinds := []tare.FaultKind{tare.FaultTimeoutBefore, tare.FaultTimeoutAfter, tare.FaultDelay, tare.FaultUnavailable, tare.FaultCorrupted}
 	spec.Faults = c.faults(n.get("faults"), kinds, func(k tare.FaultKind, _ string) bool { return slices.Contains(kinds, k) })
 	if f, ok := c.tree.Lookup(stateFile); ok {
 		source{c.loader, stateFile, f.Data}.fail(pos{}, "a live world has no start state")

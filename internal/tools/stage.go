@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,6 +122,13 @@ func (s *Stage) handle(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	}
 	s.reply = &reply
 	res := &mcp.CallToolResult{IsError: reply.IsError, Content: []mcp.Content{&mcp.TextContent{Text: reply.Text}}}
+	if reply.Content != nil {
+		var sent mcp.CallToolResult
+		if err := json.Unmarshal(slices.Concat([]byte(`{"content":`), reply.Content, []byte(`}`)), &sent); err != nil {
+			return failed(s.explain(ctx, req.Params.Name, err).Error()), nil
+		}
+		res.Content = sent.Content
+	}
 	if reply.Data != nil {
 		res.StructuredContent = reply.Data
 	}
