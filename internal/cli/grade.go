@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,8 +59,13 @@ Exit codes: 0 PASS, 1 FAIL, 3 UNVERIFIED, 2 bad input, 4 the machine cannot grad
 			if err != nil {
 				return err
 			}
-			if len(tree) > 0 && !slices.ContainsFunc(tasks[0].Seed, func(f tare.File) bool { _, ok := tree.Lookup(f.Path); return ok }) {
+			lacks := len(tasks[0].Seed.Filter(func(f tare.File) bool { _, ok := tree.Lookup(f.Path); return !ok }))
+			switch n := len(tasks[0].Seed); {
+			case len(tree) == 0:
+			case lacks == n:
 				a.note("nothing of the seed of %s is in %s: what a solution lacks counts as deleted. Is it the whole workspace?", tasks[0].ID, printable(solution))
+			case patch == "" && 2*lacks > n:
+				a.note("%s lacks %d of the %d files of the seed of %s, which count as deleted. Is it the whole workspace? Changes alone go in by --patch.", printable(solution), lacks, n, tasks[0].ID)
 			}
 			return a.gradeTree(c.Context(), tasks[0], tree)
 		},
