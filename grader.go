@@ -16,9 +16,12 @@ var graderRooms = []string{
 	"internal/predicate", "internal/sandbox", "internal/suite", "internal/workspace",
 }
 
+// graderModules are the modules of others whose code can change a verdict: their versions are a part of the grader.
+var graderModules = []string{"cel.dev/cel-go", "github.com/google/jsonschema-go"}
+
 // graderSources are these rooms and nouns, embedded so that a plain go build knows its own grader.
 //
-//go:embed *.go internal/agent internal/check internal/claims internal/contract internal/episode internal/evidence internal/oracle internal/predicate internal/sandbox internal/suite internal/workspace
+//go:embed *.go go.mod internal/agent internal/check internal/claims internal/contract internal/episode internal/evidence internal/oracle internal/predicate internal/sandbox internal/suite internal/workspace
 var graderSources embed.FS
 
 // GraderDigest is the hash of the sources of all that can change a verdict, tests aside. Certificates and verdicts name
@@ -54,6 +57,17 @@ func graderDigest(fsys fs.FS) (Digest, error) {
 		}
 	}
 	h := sha256.New()
+	mod, err := fs.ReadFile(fsys, "go.mod")
+	if err != nil {
+		return "", fmt.Errorf("reading the grader's modules: %w", err)
+	}
+	for _, m := range graderModules {
+		version, err := moduleVersion(string(mod), m)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %s\n", m, version)
+	}
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
@@ -65,4 +79,14 @@ func graderDigest(fsys fs.FS) (Digest, error) {
 		fmt.Fprintf(h, "%s %d:%s", path, len(b), b)
 	}
 	return Digest("sha256:" + hex.EncodeToString(h.Sum(nil))), nil
+}
+
+// moduleVersion is the version at which a go.mod requires a module.
+func moduleVersion(mod, module string) (string, error) {
+	for line := range strings.Lines(mod) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == module {
+			return f[1], nil
+		}
+	}
+	return "", fmt.Errorf("reading the grader's modules: go.mod does not require %s", module)
 }

@@ -77,4 +77,21 @@ func TestGraderDigest(t *testing.T) {
 			repository[path] = old
 		}
 	}
+
+	mod := string(repository["go.mod"].Data)
+	for module, other := range map[string]bool{"cel.dev/cel-go": true, "github.com/google/jsonschema-go": true, "github.com/spf13/cobra": false} {
+		i := strings.Index(mod, module+" v")
+		if i < 0 {
+			t.Fatalf("go.mod does not require %s", module)
+		}
+		at := i + len(module) + 2
+		repository["go.mod"] = &fstest.MapFile{Data: []byte(mod[:at] + "9" + mod[at:])}
+		if (digest() != now) != other {
+			t.Errorf("with another version of %s it is another grader: %v, want %v", module, !other, other)
+		}
+	}
+	repository["go.mod"] = &fstest.MapFile{Data: []byte("module tare\n")}
+	if _, err := graderDigest(repository); err == nil {
+		t.Error("a grader without its modules has a digest")
+	}
 }

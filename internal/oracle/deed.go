@@ -208,12 +208,33 @@ func firstLine(s string) string {
 type world struct {
 	items map[string]map[string]json.RawMessage // by collection
 	owner map[string]string                     // id to the account that owns the item
+	read  map[string]map[string]any             // items by id, decoded, as far as somebody asked
 }
 
-// replay goes through the observed changes and asks f of each call, with the world as it was before the call and as it is
-// after. It stops where f says so.
+// item is the item with that id, decoded, when there is exactly one in all collections.
+func (w *world) item(id string) map[string]any {
+	if m, ok := w.read[id]; ok {
+		return m
+	}
+	var found json.RawMessage
+	n := 0
+	for _, of := range w.items {
+		if it, ok := of[id]; ok {
+			found = it
+			n++
+		}
+	}
+	var m map[string]any
+	if n != 1 || json.Unmarshal(found, &m) != nil {
+		m = nil
+	}
+	w.read[id] = m
+	return m
+}
+
+// worldBefore is the world as it was observed before the first call.
 func (h *hearing) worldBefore() *world {
-	w := &world{items: map[string]map[string]json.RawMessage{}, owner: map[string]string{}}
+	w := &world{items: map[string]map[string]json.RawMessage{}, owner: map[string]string{}, read: map[string]map[string]any{}}
 	before, ok := h.ev.State(tare.LabelBefore)
 	if !ok {
 		return w
@@ -238,19 +259,25 @@ func (h *hearing) ownerField() string {
 	return "account_id"
 }
 
-// identity reads the id of an item and the account that it belongs to.
+// identity reads the id of an item and the account that it belongs to. An item without an id is known by what it is.
 func identity(item json.RawMessage, ownerField string) (id, owner string) {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(item, &m) != nil {
-		return "", ""
+		return string(item), ""
 	}
-	_ = json.Unmarshal(m["id"], &id)
 	_ = json.Unmarshal(m[ownerField], &owner)
-	return id, owner
+	if raw := m["id"]; len(raw) > 0 {
+		return plainID(raw), owner
+	}
+	return string(item), owner
 }
+
+// plainID is an id as text, whether it is written as a text or as a number.
+func plainID(raw json.RawMessage) string { return strings.Trim(string(raw), `"`) }
 
 // apply brings w to after a change.
 func (w *world) apply(c tare.StateChange, ownerField string) {
+	delete(w.read, c.ID)
 	of := w.items[c.Collection]
 	if of == nil {
 		of = map[string]json.RawMessage{}
@@ -291,8 +318,7 @@ func fieldsMatch(item json.RawMessage, fields map[string]string, args map[string
 // names reports whether an item is the one that a call's arguments name, by key or by fields.
 func (e *tareEffect) names(id string, item json.RawMessage, args map[string]json.RawMessage) bool {
 	if e.Key != "" {
-		var want string
-		return json.Unmarshal(args[e.Key], &want) == nil && want == id
+		return len(args[e.Key]) > 0 && plainID(args[e.Key]) == id
 	}
 	return fieldsMatch(item, e.By, args)
 }

@@ -115,20 +115,7 @@ func (h *hearing) compareRead(d *deed, w *world) {
 		return
 	}
 	compareItems(d.data, 0, func(id string, item map[string]any) bool {
-		seen, unique := json.RawMessage(nil), 0
-		for _, of := range w.items {
-			if it, ok := of[id]; ok {
-				seen = it
-				unique++
-			}
-		}
-		if unique != 1 {
-			return true
-		}
-		var m map[string]any
-		if json.Unmarshal(seen, &m) != nil {
-			return true
-		}
+		m := w.item(id)
 		for field, v := range item {
 			was, both := m[field]
 			if !both || !scalar(v) || !scalar(was) || v == was {

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -124,6 +125,25 @@ func plays() []play {
 		})),
 		fine("nothing was watched, and the states tell", nil, func(r *tare.Record, _ *tare.Task) {
 			r.Evidence.Scenario.Watched, r.Evidence.Scenario.Deltas = "", nil
+		}),
+		fine("items without ids", func() tare.Record {
+			s := newStage()
+			s.items["notes"] = map[string]json.RawMessage{`{"text":"a"}`: js(`{"text":"a"}`)}
+			s.ev.States = nil
+			s.state(tare.LabelBefore)
+			return s.list().call("set_config", `{"app_id":"app_shop","value":"shop"}`, `{}`).changes(false, `notes/{"text":"shop"}`, `{"text":"shop"}`).scale().look().end(goodFinal)
+		}, func(_ *tare.Record, t *tare.Task) {
+			t.Scenario.Effects = append(t.Scenario.Effects, tare.Effect{Tool: "set_config", Sets: "notes", By: map[string]string{"text": "value"}})
+		}),
+		fine("items without ids, and nothing was watched", func() tare.Record {
+			s := newStage()
+			s.items["notes"] = map[string]json.RawMessage{`{"text":"a"}`: js(`{"text":"a"}`)}
+			s.ev.States = nil
+			s.state(tare.LabelBefore)
+			return s.list().call("set_config", `{"app_id":"app_shop","value":"shop"}`, `{}`).changes(false, `notes/{"text":"shop"}`, `{"text":"shop"}`).scale().look().end(goodFinal)
+		}, func(r *tare.Record, t *tare.Task) {
+			r.Evidence.Scenario.Watched, r.Evidence.Scenario.Deltas = "", nil
+			t.Scenario.Effects = append(t.Scenario.Effects, tare.Effect{Tool: "set_config", Sets: "notes", By: map[string]string{"text": "value"}})
 		}),
 		fine("an older binding", func() tare.Record {
 			s := newStage().list()
