@@ -40,7 +40,7 @@ fuzz: need build ## run every fuzz target for FUZZTIME (20s) each
 	@scripts/fuzz $(FUZZTIME)
 
 soak: need build ## make SOAK (2000) gradings on a machine at its worst, and look for what they left
-	$(GO) test -run '^TestSoak$$' -count=1 -timeout=0 -v ./internal/cli -soak=$(SOAK)
+	$(GO) test -run '^(TestSoak|TestEdits)$$' -count=1 -timeout=0 -v ./internal/cli -soak=$(SOAK) -edits=$$(( $(SOAK) / 50 ))
 
 npm: build ## have a client from npm operate a simulated platform, over stdio and HTTP; needs node and npx
 	@scripts/npm-client

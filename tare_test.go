@@ -17,6 +17,14 @@ func num(s string) tare.Value { return tare.Value{Kind: tare.KindInt, Text: s} }
 
 func set(v ...tare.Value) tare.Value { return tare.Value{Kind: tare.KindSet, Items: v} }
 
+// nested is v in a set in a set …, as deep as a probe sends. To look at each level twice would take for ever.
+func nested(v tare.Value, depth int) tare.Value {
+	for range depth {
+		v = set(v)
+	}
+	return v
+}
+
 func TestWantMatches(t *testing.T) {
 	exact := func(v tare.Value) tare.Want { return tare.Want{Exact: &v} }
 	list := func(v ...tare.Value) tare.Value { return tare.Value{Kind: tare.KindList, Items: v} }
@@ -41,6 +49,9 @@ func TestWantMatches(t *testing.T) {
 		"float text that is no number": {exact(tare.Value{Kind: tare.KindFloat, Text: "1.0"}), tare.Value{Kind: tare.KindFloat, Text: "one"}, false},
 		"set in another order":         {exact(set(num("1"), num("2"))), set(num("2"), num("1")), true},
 		"set that repeats":             {exact(set(num("1"), num("2"))), set(num("1"), num("1")), false},
+		"set that repeats another":     {exact(set(num("1"), num("1"), num("2"))), set(num("1"), num("2"), num("2")), false},
+		"sets in sets":                 {exact(nested(num("1"), 40)), nested(num("1"), 40), true},
+		"sets in sets, at the bottom":  {exact(nested(num("1"), 40)), nested(num("2"), 40), false},
 		"int is not float":             {exact(num("1")), tare.Value{Kind: tare.KindFloat, Text: "1"}, false},
 		"int is not bool":              {exact(num("1")), tare.Value{Kind: tare.KindBool, Text: "true"}, false},
 		"list is not tuple":            {exact(list(num("1"))), tare.Value{Kind: tare.KindTuple, Items: []tare.Value{num("1")}}, false},

@@ -62,18 +62,26 @@ func sameFloat(a, b string) bool {
 	return errX == nil && errY == nil && math.Float64bits(x) == math.Float64bits(y)
 }
 
-// sameSet reports whether a and b hold the same in whatever order. It looks both ways, since what a program sent may
-// repeat an item.
+// sameSet reports whether a and b hold the same in whatever order, each as often: what a program sent may repeat an item. One
+// look at each pair, for they may hold sets in turn.
 func sameSet[T any](a, b []T, same func(T, T) bool) bool {
-	within := func(a, b []T) bool {
-		for _, x := range a {
-			if !slices.ContainsFunc(b, func(y T) bool { return same(x, y) }) {
-				return false
+	if len(a) != len(b) {
+		return false
+	}
+	met := make([]bool, len(b))
+	for _, x := range a {
+		found := false
+		for j, y := range b {
+			if !met[j] && same(x, y) {
+				met[j], found = true, true
+				break
 			}
 		}
-		return true
+		if !found {
+			return false
+		}
 	}
-	return len(a) == len(b) && within(a, b) && within(b, a)
+	return true
 }
 
 // String shows v for a person, in a notation close to Python's and JSON's, bounded to about 200 bytes.

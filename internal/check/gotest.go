@@ -220,16 +220,21 @@ func (r *report) goTests(req goRequest, failed goFailure, out *tare.Run) {
 	results := r.goResults(items)
 	out.Sentinels = append(out.Sentinels, goSentinelResults(req, items, results)...)
 	ids := make([]string, len(items))
+	symbols, there := map[string]bool{}, map[string]bool{}
 	for i, e := range items {
-		id, known := req.pkg.id(e.ID)
 		if e.Role != "" {
 			continue
 		}
-		if !known || slices.Contains(ids, id) {
+		id, known := "", false
+		if !symbols[e.ID] { // to look one up takes a walk through the package
+			id, known = req.pkg.id(e.ID)
+		}
+		symbols[e.ID] = true
+		if !known || there[id] {
 			r.fail("test %q is not one of the tree's, or announced twice", e.ID)
 			continue
 		}
-		ids[i] = id
+		ids[i], there[id] = id, true
 		if res, ok := results[i]; ok && asked(req.Nodes, id) {
 			out.Tests = append(out.Tests, res.goResult(id))
 		}

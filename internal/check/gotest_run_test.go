@@ -74,7 +74,7 @@ func TestOther(t *testing.T) { t.Log("the other one") }
 func Testlower(t *testing.T) { t.Fatal("no test") }
 func helper(t *testing.T)    {}
 func ExampleOther()          {}
-func FuzzNot(f *testing.F)   { f.Fatal("not run") }
+ func FuzzNot(f *testing.F)   { f.Fatal("not run") }
 `)
 	r := runGo(t, TestRequest{Tree: tree, Twin: touching})
 	if !r.Complete || !sentinelsRight(r) || len(r.Sentinels) != 3 {

@@ -66,7 +66,7 @@ func (r *report) cases(asked []Question) []tare.CaseResult {
 			r.fail("case %q is answered twice", e.ID)
 		case i > len(out):
 			r.fail("case %q is answered before its turn", e.ID)
-		case e.Value == nil || !known(*e.Value, true):
+		case e.Value == nil || !known(*e.Value):
 			r.fail("the answer to case %q is no value", e.ID)
 		default:
 			out = append(out, tare.CaseResult{ID: e.ID, Value: order(*e.Value)})

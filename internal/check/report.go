@@ -2,9 +2,11 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tare"
 )
@@ -115,25 +117,39 @@ var kinds = []tare.ValueKind{
 	tare.KindList, tare.KindTuple, tare.KindSet, tare.KindDict, tare.KindRaised, tare.KindOther,
 }
 
-// known reports whether v and all in it are of kinds that the encoder sends. A raised exception is never inside a value.
-func known(v tare.Value, top bool) bool {
-	if !slices.Contains(kinds, v.Kind) || v.Kind == tare.KindRaised && !top {
+// What the encoders send of one value at most; see python/tare_values.py and gohelper/tareprobe.go.txt. More was sent by
+// somebody else, and to read on could cost more than a reader has.
+const (
+	maxDepth = 40
+	maxParts = 50_000
+)
+
+// known reports whether v and all in it are of kinds that the encoders send, and no more than they do. A raised exception
+// is never inside a value.
+func known(v tare.Value) bool {
+	left := maxParts
+	return knownAt(v, 0, &left)
+}
+
+func knownAt(v tare.Value, depth int, left *int) bool {
+	if *left--; *left < 0 || depth > maxDepth || !slices.Contains(kinds, v.Kind) || v.Kind == tare.KindRaised && depth > 0 {
 		return false
 	}
 	for _, it := range v.Items {
-		if !known(it, false) {
+		if !knownAt(it, depth+1, left) {
 			return false
 		}
 	}
 	for _, p := range v.Pairs {
-		if !known(p[0], false) || !known(p[1], false) {
+		if !knownAt(p[0], depth+1, left) || !knownAt(p[1], depth+1, left) {
 			return false
 		}
 	}
 	return true
 }
 
-// order sorts the items of sets, which a program hands out in any order, so that the same set is recorded the same.
+// order sorts the items of sets, which a program hands out in any order, so that the same set is recorded the same. v is
+// known.
 func order(v tare.Value) tare.Value {
 	for i, it := range v.Items {
 		v.Items[i] = order(it)
@@ -141,15 +157,23 @@ func order(v tare.Value) tare.Value {
 	for i, p := range v.Pairs {
 		v.Pairs[i] = [2]tare.Value{order(p[0]), order(p[1])}
 	}
-	if v.Kind == tare.KindSet {
-		slices.SortStableFunc(v.Items, func(a, b tare.Value) int {
-			if c := bytes.Compare([]byte(a.Text), []byte(b.Text)); c != 0 {
-				return c
-			}
-			x, _ := json.Marshal(a) // a Value always encodes
-			y, _ := json.Marshal(b)
-			return bytes.Compare(x, y)
-		})
+	if v.Kind != tare.KindSet {
+		return v
+	}
+	type keyed struct {
+		item tare.Value
+		key  []byte
+	}
+	list := make([]keyed, len(v.Items))
+	for i, it := range v.Items {
+		key, _ := json.Marshal(it) // a Value always encodes
+		list[i] = keyed{it, key}
+	}
+	slices.SortStableFunc(list, func(a, b keyed) int {
+		return cmp.Or(strings.Compare(a.item.Text, b.item.Text), bytes.Compare(a.key, b.key))
+	})
+	for i := range list {
+		v.Items[i] = list[i].item
 	}
 	return v
 }

@@ -85,23 +85,3 @@ func TestReportIsWhole(t *testing.T) {
 		t.Error("tests announced out of order: no defect")
 	}
 }
-
-// FuzzReport shows that no bytes without the nonce are a whole report, and that none bring the reader down.
-func FuzzReport(f *testing.F) {
-	f.Add(text(lines()))
-	f.Add([]byte(`{"nonce":"N","event":"case","id":"x","value":{"t":"list","items":[{"t":"int","v":"1"}]}}` + "\n"))
-	f.Add([]byte(`{"nonce":"N","event":"result","item":-1,"id":"x"}` + "\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		_, defect := judge(data)
-		if defect == "" && !bytes.ContainsAny(data, `N\`) { // a backslash could spell it
-			t.Errorf("a whole report without the nonce: %q", data)
-		}
-		rep := answer{nonce: "N", report: data}.read()
-		got := rep.cases([]Question{{ID: "x"}, {ID: "y"}})
-		for i, c := range got {
-			if c.ID != []string{"x", "y"}[i] || !known(c.Value, true) {
-				t.Errorf("answer %d is %v", i, c)
-			}
-		}
-	})
-}

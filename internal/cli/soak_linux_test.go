@@ -298,17 +298,6 @@ func (s *soaking) wrong(row *soakRow, got soaked, met []soak.Hazard, why string)
 	s.say("WRONG %s", s.wrongs[len(s.wrongs)-1])
 }
 
-// rendered is all of a verdict but the record's hash and times.
-func rendered(v tare.Verdict) string {
-	v.Record = ""
-	v.Gates = slices.Clone(v.Gates)
-	for i := range v.Gates {
-		v.Gates[i].Seconds = 0
-	}
-	b, err := tare.Canonical(v)
-	return fmt.Sprintf("%s%v", b, err)
-}
-
 // summary prints the table, and fails the test for whatever is not as it must be.
 func (s *soaking) summary(n int) {
 	fmt.Printf("\n%-20s %6s %11s %8s %6s\n", "met", "right", "unverified", "refused", "wrong")
@@ -369,7 +358,7 @@ func (s *soaking) begin(ctx context.Context, r *rig, p phase) (stop func()) {
 			case soak.Kill:
 				s.killed += soak.Killing(ctx, &s.log, rnd, 300*time.Millisecond)
 			case soak.Full:
-				n, err := soak.Filling(ctx, &s.log, s.disk, time.Second)
+				n, err := soak.Filling(ctx, &s.log, s.disk, 400*time.Millisecond, 2*time.Second)
 				s.filled += n
 				if err != nil {
 					s.t.Error(err)

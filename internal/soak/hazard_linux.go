@@ -49,9 +49,9 @@ func kill(pid int) bool {
 	return false
 }
 
-// Filling takes all room on the file system of dir, for as long as hold, and lets it go for as long; so until ctx ends. What
-// others free meanwhile it takes too. It says how often.
-func Filling(ctx context.Context, log *Log, dir string, hold time.Duration) (int, error) {
+// Filling takes all room on the file system of dir, for as long as hold, and lets it go for as long as rest; so until ctx
+// ends. What others free meanwhile it takes too. It says how often.
+func Filling(ctx context.Context, log *Log, dir string, hold, rest time.Duration) (int, error) {
 	name := filepath.Join(dir, "filling")
 	defer os.Remove(name)
 	for times := 0; ; times++ {
@@ -61,7 +61,7 @@ func Filling(ctx context.Context, log *Log, dir string, hold time.Duration) (int
 		if err != nil {
 			return times, fmt.Errorf("filling a file system: %w", err)
 		}
-		if !pause(ctx, hold) {
+		if !pause(ctx, rest) {
 			return times + 1, nil
 		}
 	}

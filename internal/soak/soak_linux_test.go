@@ -247,7 +247,7 @@ func TestFillingLeavesNoRoom(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		_, err := soak.Filling(ctx, &log, dir, time.Hour)
+		_, err := soak.Filling(ctx, &log, dir, time.Hour, 0)
 		done <- err
 	}()
 	for deadline := time.Now().Add(20 * time.Second); write() == nil; {

@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tare"
+	"tare/internal/check"
+)
+
+var editDraws = flag.Int("edits", 1, "draws of TestEdits, each of a handful of solutions in each way of grading")
+
+// gradingModes are the ways in which one and the same work may be done. None may show in a verdict.
+var gradingModes = []struct {
+	name  string
+	jobs  int        // gradings at once
+	inner int        // commands of one grading at once
+	back  bool       // the last first
+	set   func(*rig) // whatever else is switched
+}{
+	{"one after the other", 1, 1, false, nil},
+	{"four at once", 4, 2, false, nil},
+	{"four at once, backwards", 4, 1, true, nil},
+}
+
+// TestEdits changes a reference at random, by tokens and lines, and grades what comes of it: in whichever way that is done,
+// the verdict is the same, and it is never PASS where a probe that is asked beside the grader has a wrong answer.
+func TestEdits(t *testing.T) {
+	all, err := (&app{}).tasks([]string{"tickets/bugfix_inventory"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := all[0]
+	checks := flag.Lookup("rapid.checks")
+	before := checks.Value.String()
+	checks.Value.Set(fmt.Sprint(*editDraws))
+	defer checks.Value.Set(before)
+	seen := map[tare.Outcome]int{}
+	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, quiet: true, backend: "bwrap", state: filepath.Join(t.TempDir(), "state")}
+	err = a.withRig(t.Context(), func(ctx context.Context, r *rig) error {
+		rapid.Check(t, func(rt *rapid.T) {
+			controls := drawEdits(rt, task, 3)
+			first := gradeAll(ctx, rt, r, task, controls, 0)
+			for mode := range gradingModes[1:] {
+				for i, v := range gradeAll(ctx, rt, r, task, controls, 1+mode) {
+					if a, b := rendered(first[i]), rendered(v); a != b {
+						rt.Errorf("%s: %s, the verdict is\n%s\n%s, it is\n%s", controls[i].Name, gradingModes[0].name, a, gradingModes[1+mode].name, b)
+					}
+				}
+			}
+			for i, v := range first {
+				seen[v.Outcome]++
+				failing, whole := probedBeside(ctx, rt, r, task, controls[i])
+				if v.Outcome == tare.Pass && (failing > 0 || !whole) {
+					rt.Errorf("%s: PASS, and of the hidden cases %d fail; all answered: %v", controls[i].Name, failing, whole)
+				}
+				if v.RootGate == tare.GateBehaviour && failing == 0 && whole {
+					rt.Errorf("%s: stopped at behaviour, and every hidden case is right", controls[i].Name)
+				}
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("verdicts: %v", seen)
+	if seen[tare.Pass] == 0 || seen[tare.Fail] == 0 {
+		t.Errorf("of the solutions none was right, or none wrong: %v", seen)
+	}
+}
+
+// gradeAll grades each of controls in that mode.
+func gradeAll(ctx context.Context, t *rapid.T, r *rig, task *tare.Task, controls []tare.Control, mode int) []tare.Verdict {
+	m := gradingModes[mode]
+	r.inner = m.inner
+	if m.set != nil {
+		m.set(r)
+	}
+	verdicts := make([]tare.Verdict, len(controls))
+	errs := make([]error, len(controls))
+	next := make(chan int)
+	done := make(chan struct{})
+	for range m.jobs {
+		go func() {
+			for i := range next {
+				res, err := r.judgeControl(ctx, task, controls[i])
+				verdicts[i], errs[i] = res.Verdict, err
+			}
+			done <- struct{}{}
+		}()
+	}
+	order := make([]int, len(controls))
+	for i := range order {
+		order[i] = i
+	}
+	if m.back {
+		slices.Reverse(order)
+	}
+	for _, i := range order {
+		next <- i
+	}
+	close(next)
+	for range m.jobs {
+		<-done
+	}
+	for i, err := range errs {
+		if err != nil || verdicts[i].Outcome == tare.Unverified {
+			t.Fatalf("%s: grading %s: %v, %v", m.name, controls[i].Name, verdicts[i].Outcome, err)
+		}
+	}
+	return verdicts
+}
+
+// probedBeside asks the probe with no grader about it: the seed, with the sources of a solution in it.
+func probedBeside(ctx context.Context, t *rapid.T, r *rig, task *tare.Task, c tare.Control) (failing int, whole bool) {
+	runner, err := check.For(task.Runner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources := func(tree tare.Tree) tare.Tree {
+		return tree.Filter(func(f tare.File) bool { return tare.Under(f.Path, task.Sources...) })
+	}
+	gone := task.Seed.Filter(func(f tare.File) bool { return !tare.Under(f.Path, task.Sources...) })
+	req := check.ProbeRequest{Tree: gone.Overlay(sources(c.Solution(task.Seed))), Sources: task.Sources, Hidden: task.Hidden, Wall: task.Limits.Check}
+	for _, q := range task.Cases {
+		req.Cases = append(req.Cases, check.Question{ID: q.ID, Call: q.Call, Args: q.Args})
+	}
+	got, err := runner.Probe(ctx, r.sb, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(task.Failing(got)), got.Complete
+}
+
+// drawEdits is n references that were edited, and one that was not, each with its test.
+func drawEdits(t *rapid.T, task *tare.Task, n int) []tare.Control {
+	i := slices.IndexFunc(task.Controls, func(c tare.Control) bool {
+		return c.Origin == tare.FromReference && strings.HasSuffix(c.Name, "+test")
+	})
+	whole := task.Controls[i]
+	out := []tare.Control{whole}
+	for k := range n {
+		tree := whole.Solution(task.Seed)
+		var said []string
+		for range rapid.IntRange(1, 2).Draw(t, "edits") {
+			var what string
+			tree, what = drawEdit(t, tree, task.Sources)
+			said = append(said, what)
+		}
+		out = append(out, tare.Control{Name: fmt.Sprintf("edit %d: %s", k, strings.Join(said, ", ")), Origin: tare.FromBad, Apply: []tare.Tree{tree}})
+	}
+	return out
+}
+
+var token = regexp.MustCompile(`[A-Za-z_]\w*|\d+|"[^"\n]*"|'[^'\n]*'|[<>=!]=|[-+*/%<>=.,:()\[\]{}]`)
+
+// turned are tokens that read much alike and mean something else.
+var turned = map[string][]string{
+	"==": {"!=", "<=", "in"}, "!=": {"=="}, "<": {"<=", ">"}, "<=": {"<", ">="}, ">": {">=", "<"}, ">=": {">", "<="},
+	"and": {"or"}, "or": {"and"}, "not": {""}, "in": {"not in", "=="}, "True": {"False"}, "False": {"True"}, "break": {"continue", "pass"},
+	"continue": {"break", "pass"}, "+": {"-"}, "-": {"+"}, "0": {"1", "-1"}, "1": {"0", "2"}, "if": {"if not"}, "append": {"insert"}, "any": {"all"}, "all": {"any"},
+}
+
+// drawEdit changes one source of tree.
+func drawEdit(t *rapid.T, tree tare.Tree, sources []string) (tare.Tree, string) {
+	var at []int
+	for i, f := range tree {
+		if tare.Under(f.Path, sources...) && len(f.Data) > 0 && strings.HasSuffix(f.Path, ".py") {
+			at = append(at, i)
+		}
+	}
+	i := rapid.SampledFrom(at).Draw(t, "file")
+	text := string(tree[i].Data)
+	lines := strings.SplitAfter(text, "\n")
+	line := rapid.IntRange(0, len(lines)-1).Draw(t, "line")
+	what := rapid.SampledFrom([]string{"turn a token", "turn a token", "turn a token", "other token", "no token", "no line", "line twice", "lines swapped"}).Draw(t, "edit")
+	switch what {
+	case "no line":
+		lines = slices.Delete(lines, line, line+1)
+		text = strings.Join(lines, "")
+	case "line twice":
+		text = strings.Join(slices.Insert(lines, line, lines[line]), "")
+	case "lines swapped":
+		other := min(line+1, len(lines)-1)
+		lines[line], lines[other] = lines[other], lines[line]
+		text = strings.Join(lines, "")
+	default:
+		var places [][]int
+		for _, p := range token.FindAllStringIndex(text, -1) {
+			if what != "turn a token" || turned[text[p[0]:p[1]]] != nil {
+				places = append(places, p)
+			}
+		}
+		if len(places) == 0 {
+			return tree, "nothing"
+		}
+		p := rapid.SampledFrom(places).Draw(t, "place")
+		with := ""
+		switch what {
+		case "turn a token":
+			with = rapid.SampledFrom(turned[text[p[0]:p[1]]]).Draw(t, "with")
+		case "other token":
+			q := rapid.SampledFrom(places).Draw(t, "other")
+			with = text[q[0]:q[1]]
+		}
+		what = fmt.Sprintf("%q for %q", with, text[p[0]:p[1]])
+		text = text[:p[0]] + with + text[p[1]:]
+	}
+	out := slices.Clone(tree)
+	out[i].Data = []byte(text)
+	return out, fmt.Sprintf("%s in %s", what, tree[i].Path)
+}
+
+// rendered is all of a verdict but the record's hash and times.
+func rendered(v tare.Verdict) string {
+	v.Record = ""
+	v.Gates = slices.Clone(v.Gates)
+	for i := range v.Gates {
+		v.Gates[i].Seconds = 0
+	}
+	b, err := tare.Canonical(v)
+	return fmt.Sprintf("%s%v", b, err)
+}
