@@ -347,8 +347,8 @@ func TestReadProperty(t *testing.T) {
 	})
 }
 
-// FuzzApply looks for a patch whose result is not a tree, holds a repository's files, or leaves the directory that it
-// is laid out in.
+// FuzzApply looks for a patch whose result is not a tree, holds a repository's files, leaves the directory that it is laid
+// out in, or is no longer found when the difference that it made is taken as a patch in turn.
 func FuzzApply(f *testing.F) {
 	base := tree(f, file("f.py", "1\n2\n3\n"), link("etc", "/etc"), link("up", ".."), file("d/x", "x\n"), exe("run", "#!/bin/sh\n"), dir("empty"))
 	for _, p := range []string{"../out", "/out", "d/../../out", "etc/passwd", "up/out", ".git/hooks/x", "d/.GIT/x", "\"\\056\\056/out\"", "f.py/x", "empty", "c:\\x", "git~1/x"} {
@@ -389,6 +389,14 @@ func FuzzApply(f *testing.F) {
 		}
 		if d := cmp.Diff(got, back, cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("%q: %s", patch, d)
+		}
+		diff, err := Diff(ctx, base, got)
+		if err != nil {
+			t.Fatalf("%q: %v", patch, err)
+		}
+		again, err := Apply(ctx, base, diff)
+		if d := cmp.Diff(got, again, cmpopts.EquateEmpty()); err != nil || d != "" {
+			t.Fatalf("%q makes a difference of %q, and that %v %s", patch, diff, err, d)
 		}
 	})
 }
