@@ -22,14 +22,14 @@ var editDraws = flag.Int("edits", 1, "draws of TestEdits, each of a handful of s
 // gradingModes are the ways in which one and the same work may be done. None may show in a verdict.
 var gradingModes = []struct {
 	name  string
-	jobs  int        // gradings at once
-	inner int        // commands of one grading at once
-	back  bool       // the last first
-	set   func(*rig) // whatever else is switched
+	jobs  int  // gradings at once
+	inner int  // commands of one grading at once
+	back  bool // the last first
+	flags func(*app)
 }{
-	{"one after the other", 1, 1, false, nil},
-	{"four at once", 4, 2, false, nil},
-	{"four at once, backwards", 4, 1, true, nil},
+	{"one after the other", 1, 1, false, func(*app) {}},
+	{"four at once", 4, 2, false, func(*app) {}},
+	{"four at once, backwards", 4, 1, true, func(*app) {}},
 }
 
 // TestEdits changes a reference at random, by tokens and lines, and grades what comes of it: in whichever way that is done,
@@ -45,13 +45,12 @@ func TestEdits(t *testing.T) {
 	checks.Value.Set(fmt.Sprint(*editDraws))
 	defer checks.Value.Set(before)
 	seen := map[tare.Outcome]int{}
-	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, quiet: true, backend: "bwrap", state: filepath.Join(t.TempDir(), "state")}
-	err = a.withRig(t.Context(), func(ctx context.Context, r *rig) error {
+	err = withRigs(t, nil, func(ctx context.Context, rigs []*rig) error {
 		rapid.Check(t, func(rt *rapid.T) {
-			controls := drawEdits(rt, task, 3)
-			first := gradeAll(ctx, rt, r, task, controls, 0)
+			controls := drawEdits(rt, task, 2)
+			first := gradeAll(ctx, rt, rigs[0], task, controls, 0)
 			for mode := range gradingModes[1:] {
-				for i, v := range gradeAll(ctx, rt, r, task, controls, 1+mode) {
+				for i, v := range gradeAll(ctx, rt, rigs[1+mode], task, controls, 1+mode) {
 					if a, b := rendered(first[i]), rendered(v); a != b {
 						rt.Errorf("%s: %s, the verdict is\n%s\n%s, it is\n%s", controls[i].Name, gradingModes[0].name, a, gradingModes[1+mode].name, b)
 					}
@@ -59,7 +58,7 @@ func TestEdits(t *testing.T) {
 			}
 			for i, v := range first {
 				seen[v.Outcome]++
-				failing, whole := probedBeside(ctx, rt, r, task, controls[i])
+				failing, whole := probedBeside(ctx, rt, rigs[0], task, controls[i])
 				if v.Outcome == tare.Pass && (failing > 0 || !whole) {
 					rt.Errorf("%s: PASS, and of the hidden cases %d fail; all answered: %v", controls[i].Name, failing, whole)
 				}
@@ -79,13 +78,22 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+// withRigs opens a rig for each way of grading.
+func withRigs(t *testing.T, open []*rig, work func(context.Context, []*rig) error) error {
+	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, quiet: true, backend: "bwrap", state: filepath.Join(t.TempDir(), "state")}
+	gradingModes[len(open)].flags(a)
+	return a.withRig(t.Context(), func(ctx context.Context, r *rig) error {
+		if open = append(open, r); len(open) < len(gradingModes) {
+			return withRigs(t, open, work)
+		}
+		return work(ctx, open)
+	})
+}
+
 // gradeAll grades each of controls in that mode.
 func gradeAll(ctx context.Context, t *rapid.T, r *rig, task *tare.Task, controls []tare.Control, mode int) []tare.Verdict {
 	m := gradingModes[mode]
 	r.inner = m.inner
-	if m.set != nil {
-		m.set(r)
-	}
 	verdicts := make([]tare.Verdict, len(controls))
 	errs := make([]error, len(controls))
 	next := make(chan int)

@@ -75,13 +75,30 @@ func (c Census) Since(before Census, growth int64) []Leak {
 	return leaks
 }
 
-// Settled takes a census until nothing is left over, or ctx ends: what was killed is gone only a moment later.
-func Settled(ctx context.Context, before Census, growth int64, dirs ...string) (Census, []Leak, error) {
+// Without is c without what is of these kinds.
+func (c Census) Without(kinds ...string) Census {
+	out := Census{held: maps.Clone(c.held), RSS: c.RSS}
+	for _, k := range kinds {
+		delete(out.held, k)
+	}
+	return out
+}
+
+// Count is how much there is of a kind.
+func (c Census) Count(kind string) (n int) {
+	for _, times := range c.held[kind] {
+		n += times
+	}
+	return n
+}
+
+// Settled takes a census until look finds no leak in it, or ctx ends: what was killed is gone only a moment later.
+func Settled(ctx context.Context, look func(now Census) []Leak, dirs ...string) (Census, []Leak, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		now, err := Take(dirs...)
-		leaks := now.Since(before, growth)
+		leaks := look(now)
 		if err != nil || len(leaks) == 0 {
 			return now, leaks, err
 		}
