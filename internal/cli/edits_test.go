@@ -29,7 +29,7 @@ var gradingModes = []struct {
 }{
 	{"one after the other", 1, 1, false, func(*app) {}},
 	{"four at once", 4, 2, false, func(*app) {}},
-	{"four at once, backwards", 4, 1, true, func(*app) {}},
+	{"four at once, backwards, each from a cold start", 4, 1, true, func(a *app) { a.cold = true }},
 }
 
 // TestEdits changes a reference at random, by tokens and lines, and grades what comes of it: in whichever way that is done,
@@ -47,7 +47,7 @@ func TestEdits(t *testing.T) {
 	seen := map[tare.Outcome]int{}
 	err = withRigs(t, nil, func(ctx context.Context, rigs []*rig) error {
 		rapid.Check(t, func(rt *rapid.T) {
-			controls := drawEdits(rt, task, 2)
+			controls := drawEdits(rt, task, 3)
 			first := gradeAll(ctx, rt, rigs[0], task, controls, 0)
 			for mode := range gradingModes[1:] {
 				for i, v := range gradeAll(ctx, rt, rigs[1+mode], task, controls, 1+mode) {

@@ -24,7 +24,8 @@ const MaxPatch = DefaultBytes + DefaultBytes/4
 
 // Diff returns the patch that leads from one tree to the other, in git's format, with binary content and full object
 // names so that it can be applied again. It is empty when git would see no difference: a patch says nothing of empty
-// directories, of permissions other than the owner's x, and of paths called .git.
+// directories, of permissions other than the owner's x, and of paths called .git. What git writes of an empty file below a
+// directory whose name ends in a space, it cannot read again.
 //
 // Git compares two trees of a bare repository made for the purpose: no file is checked out, so no attribute, filter
 // or driver that the trees bring along applies.

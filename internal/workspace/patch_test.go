@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -389,6 +390,9 @@ func FuzzApply(f *testing.F) {
 		}
 		if d := cmp.Diff(got, back, cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("%q: %s", patch, d)
+		}
+		if slices.ContainsFunc(got, func(f tare.File) bool { return strings.Contains(f.Path, " /") }) {
+			return // see Diff
 		}
 		diff, err := Diff(ctx, base, got)
 		if err != nil {
