@@ -29,7 +29,6 @@ func (r Pytest) Probe(ctx context.Context, sb sandbox.Sandbox, req ProbeRequest)
 	c := command{
 		script: "probe", without: r.Without, tree: tree(req.Tree), hidden: req.Hidden, wall: req.Wall,
 		request: map[string]any{"sources": append([]string{}, req.Sources...), "cases": cases, "steered": req.Steered},
-		cold:    req.Steered,
 	}
 	a, err := c.run(ctx, sb)
 	if err != nil {

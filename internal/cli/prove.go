@@ -87,7 +87,7 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 		return nil, err
 	}
 	var tables []proof.Table
-	r.inner = max(1, runtime.NumCPU()/flags.jobs)
+	r.inner = max(2, runtime.NumCPU()/flags.jobs) // half of a run is waiting for the kernel to make and unmake a sandbox
 	bar := a.progress()
 	defer bar.clear()
 	var cheaters []*suite.Adversary

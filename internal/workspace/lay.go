@@ -73,7 +73,8 @@ func Lay(dir string, t tare.Tree, o Owner) error {
 		return fmt.Errorf("laying out a tree: %w", err)
 	}
 	defer root.Close()
-	l := layer{root: root, owner: o, made: map[string]bool{".": true}}
+	l := layer{root: root, owner: o, made: map[string]bool{".": true}, at: ".", here: root}
+	defer l.leave()
 	for _, f := range t {
 		if err := l.put(f); err != nil {
 			return fmt.Errorf("laying out %q: %w", f.Path, err)
@@ -109,9 +110,36 @@ type layer struct {
 	root  *os.Root
 	owner Owner
 	made  map[string]bool
+
+	at   string   // the directory that was last written to, and
+	here *os.Root // it opened: a name in it is found at once, a path anew from the root, part by part
 }
 
-func (l layer) put(f tare.File) error {
+// in opens the directory dir, which is there.
+func (l *layer) in(dir string) (*os.Root, error) {
+	if l.at == dir {
+		return l.here, nil
+	}
+	l.leave()
+	if dir != "." {
+		sub, err := l.root.OpenRoot(dir)
+		if err != nil {
+			return nil, err
+		}
+		l.at, l.here = dir, sub
+	}
+	return l.here, nil
+}
+
+// leave goes back to the root.
+func (l *layer) leave() {
+	if l.here != l.root {
+		l.here.Close()
+	}
+	l.at, l.here = ".", l.root
+}
+
+func (l *layer) put(f tare.File) error {
 	if err := l.parents(path.Dir(f.Path)); err != nil {
 		return err
 	}
@@ -126,8 +154,12 @@ func (l layer) put(f tare.File) error {
 		}
 		return l.give(f.Path)
 	default:
+		dir, err := l.in(path.Dir(f.Path))
+		if err != nil {
+			return err
+		}
 		// O_EXCL: nothing is there, and if something is, it is not ours to write through.
-		w, err := l.root.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		w, err := dir.OpenFile(path.Base(f.Path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err
 		}
@@ -141,7 +173,7 @@ func (l layer) put(f tare.File) error {
 }
 
 // parents makes the directory d and those above it.
-func (l layer) parents(d string) error {
+func (l *layer) parents(d string) error {
 	if l.made[d] {
 		return nil
 	}
@@ -154,7 +186,7 @@ func (l layer) parents(d string) error {
 	return l.mkdir(d, 0o755)
 }
 
-func (l layer) mkdir(d string, perm fs.FileMode) error {
+func (l *layer) mkdir(d string, perm fs.FileMode) error {
 	if err := l.root.Mkdir(d, 0o700); err != nil {
 		return err
 	}
@@ -164,7 +196,7 @@ func (l layer) mkdir(d string, perm fs.FileMode) error {
 	return l.give(d)
 }
 
-func (l layer) give(p string) error {
+func (l *layer) give(p string) error {
 	if l.owner == asIs {
 		return nil
 	}

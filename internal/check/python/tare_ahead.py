@@ -7,10 +7,12 @@ takes longer, and is the same.
 """
 
 import inspect
+import pdb  # noqa: F401  pytest loads it for each run, late
 from pathlib import Path
 
 import pytest
 from _pytest import config as config_module
+from _pytest import fixtures
 from _pytest.config import argparsing
 
 
@@ -22,7 +24,22 @@ def prepare(without):
     build = getattr(config._parser, "_getparser", None)
     if build:
         build()
+    pass_over(fixtures.FixtureManager, [p for p in config.pluginmanager.get_plugins() if inspect.ismodule(p)])
     hand_out_once(config)
+
+
+def pass_over(cls, plugins):
+    """Let a cls not look for fixtures in those of pytest's own plug-ins that have none."""
+    look, marker = getattr(cls, "parsefactories", None), getattr(fixtures, "getfixturemarker", None)
+    if look is None or marker is None:
+        return
+    bare = [p for p in plugins if not any(marker(getattr(p, name, None)) for name in dir(p))]
+
+    def parsefactories(self, node_or_obj, *args, **kwargs):
+        if not any(node_or_obj is p for p in bare):
+            look(self, node_or_obj, *args, **kwargs)
+
+    cls.parsefactories = parsefactories
 
 
 def hand_out_once(config):
