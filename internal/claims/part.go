@@ -96,7 +96,7 @@ func (p *part) outer(left int) scope {
 	for k := range left {
 		w := p.at(k)
 		nextIs := p.at(k + 1)
-		fact := nextIs == "that" && (w == "case" || w == "true" || w == "fact")
+		fact := nextIs == "that" && (w == "case" || w == "true" || w == "fact" || p.lex.is(w, "ground"))
 		told := p.lex.is(w, "knowing", "saying", "cognition", "doubt", "hope") || w == "sure" || w == "certain" || fact
 		if !told || k+1 >= left {
 			continue
@@ -118,6 +118,10 @@ func (p *part) outer(left int) scope {
 		case p.lex.is(w, "cognition"):
 			m = Likely
 			sc.flip = sc.flip != (negs%2 == 1)
+		case fact && p.lex.is(w, "ground"):
+			if negs%2 == 1 {
+				m = Doubted // "there is no sign that"
+			}
 		case fact:
 			sc.flip = sc.flip != (negs%2 == 1) // "it is not true that"
 		case negs%2 == 1:
@@ -128,7 +132,7 @@ func (p *part) outer(left int) scope {
 			m = Planned
 		case p.leading(k) && p.lex.is(w, "instruction") && p.conn != "and":
 			m = Planned
-		case p.lex.is(w, "saying") && !p.anyAgent(sc.from, k) || slices.ContainsFunc(p.toks[sc.from:k], func(t token) bool { return p.lex.is(t.w, "user") }):
+		case p.lex.is(w, "saying") && (!p.anyAgent(sc.from, k) || p.chain(k).be) || slices.ContainsFunc(p.toks[sc.from:k], func(t token) bool { return p.lex.is(t.w, "user") }):
 			m = Reported
 		}
 		sc.from = k + 1
@@ -227,6 +231,12 @@ func (p *part) state(i int, k Kind) bool {
 			return !part
 		}
 	}
+	if w == "running" && c.be {
+		subject := p.subject(0, c.left)
+		if slices.ContainsFunc(subject, func(t token) bool { return !t.name && p.lex.is(t.w, "under-way") }) {
+			return p.sayAs(Pending, c, i, subject, Stated)
+		}
+	}
 	switch {
 	case c.be:
 		if part && !p.lex.is(w, "outcome-good") && k != Failed {
@@ -296,7 +306,7 @@ func (p *part) verb(i int, k Kind, f form, about []token) bool {
 	if k == Created && about == nil && p.standsFor(append(slices.Clone(subject), object()...)) {
 		return true // "a backup was created" says that it was backed up
 	}
-	if p.byUser(subject, k) || k == Stopped && p.agentOnly(subject) && len(object()) == 0 {
+	if p.byUser(subject, k) || k == Stopped && p.agentOnly(subject) && (len(object()) == 0 || p.at(i+1) == "short") {
 		return true // "you confirmed", "I stopped here"
 	}
 	switch f {
@@ -487,7 +497,7 @@ func (p *part) noun(i int, k Kind) bool {
 		w := p.at(j)
 		c := p.chain(j)
 		_, _, base := p.lex.as(w, formBase)
-		good := p.lex.is(w, "outcome-good") || base && (c.did || c.modal != "") && p.lex.is(w, "doing-base", "outcome-base") || p.lex.is(w, "doing") && c.be && w != "run"
+		good := p.lex.is(w, "outcome-good") || base && (c.did || c.modal != "") && p.lex.is(w, "doing-base", "outcome-base") || p.lex.is(w, "doing") && (c.be || c.empty() && j == len(p.toks)-1) && w != "run"
 		bad := p.lex.is(w, "outcome-bad")
 		switch {
 		case p.lex.is(w, "open-doing"):
@@ -561,18 +571,18 @@ func (p *part) notFound() {
 			to := p.at(c.left-1) == "to" && p.lex.is(p.at(c.left-2), "unable")
 			switch {
 			case none && !c.did && c.modal == "" && p.at(c.left-1) != "to":
-				p.say3(NotFound, c, i, p.object(i+1), 0, true)
+				p.say3(NotFound, c, i, p.object(i+1), 0, true, false)
 			case negs%2 == 1 && (c.did || c.be || c.have || c.modal == "could" || c.modal == "can"), bare, to:
-				p.say3(NotFound, c, i, p.object(i+1), 0, true)
+				p.say3(NotFound, c, i, p.object(i+1), 0, true, false)
 			case f == formPast && c.be && p.negations(0, c.left) == 1:
-				p.say3(NotFound, c, i, p.subject(0, c.left), 0, true)
+				p.say3(NotFound, c, i, p.subject(0, c.left), 0, true, false)
 			}
 			return
 		case p.lex.is(w, "yields") && none && c.empty() && p.at(c.left-1) != "to":
 			if _, _, bad := p.lex.as(p.at(i+2), formNoun); bad && after == "no" {
 				continue // "returned no errors"
 			}
-			p.say3(NotFound, c, i, nil, 0, true)
+			p.say3(NotFound, c, i, nil, 0, true, false)
 			return
 		case w == "there" && p.lex.is(next, "copula", "modal"):
 			j := i + 2
@@ -585,16 +595,16 @@ func (p *part) notFound() {
 			if k, _, bad := p.lex.as(p.at(j+1), formNoun); bad && k == Failed || p.at(j+1) == "longer" {
 				continue
 			}
-			p.say3(NotFound, p.chain(j), j, p.object(j+1), 0, true)
+			p.say3(NotFound, p.chain(j), j, p.object(j+1), 0, true, false)
 			return
 		case p.lex.is(w, "exists") && (p.negations(c.left, i)%2 == 1 || p.negations(0, c.left) == 1):
-			p.say3(NotFound, c, i, p.subject(0, c.left), 0, true)
+			p.say3(NotFound, c, i, p.subject(0, c.left), 0, true, false)
 			return
 		case w == "empty" && c.be && p.negations(c.left, i)%2 == 0:
-			p.say3(NotFound, c, i, p.subject(0, c.left), 0, true)
+			p.say3(NotFound, c, i, p.subject(0, c.left), 0, true, false)
 			return
 		case w == "no" && p.leading(i) && p.lex.is(next, "nouns-of-search") && (i+2 == len(p.toks) || p.at(i+2) == "for" || p.at(i+2) == "of" || p.at(i+2) == "matched" || p.at(i+2) == "matches" || p.lex.is(p.at(i+2), "preposition")):
-			p.say3(NotFound, c, i, p.object(i+1), 0, true)
+			p.say3(NotFound, c, i, p.object(i+1), 0, true, false)
 			return
 		}
 	}
@@ -670,7 +680,7 @@ func (p *part) object(from int) []token {
 
 // deny states that k is not so.
 func (p *part) deny(k Kind, c chain, i int, about []token) bool {
-	return p.say3(k, c, i, about, 1, false)
+	return p.say3(k, c, i, about, 1, false, false)
 }
 
 func (p *part) say(k Kind, c chain, i int, about []token, inherited bool) bool {
@@ -680,9 +690,9 @@ func (p *part) say(k Kind, c chain, i int, about []token, inherited bool) bool {
 			p.had = true
 			return true
 		}
-		return p.say3(k, c, i, about, 1, false)
+		return p.say3(k, c, i, about, 1, false, true)
 	}
-	return p.say3(k, c, i, about, 0, false)
+	return p.say3(k, c, i, about, 0, false, false)
 }
 
 func (p *part) inheritedChain(c chain) chain {
@@ -692,7 +702,7 @@ func (p *part) inheritedChain(c chain) chain {
 }
 
 func (p *part) sayFrom(k Kind, c chain, i int, about []token, negs int) bool {
-	return p.say3(k, c, i, about, negs, false)
+	return p.say3(k, c, i, about, negs, false, false)
 }
 
 func (p *part) sayAs(k Kind, c chain, i int, about []token, m Mood) bool {
@@ -701,11 +711,14 @@ func (p *part) sayAs(k Kind, c chain, i int, about []token, m Mood) bool {
 
 // say3 states k, whose head is at i, with extra denials beside those that stand before it. Absolute says that these do
 // not count.
-func (p *part) say3(k Kind, c chain, i int, about []token, extra int, absolute bool) bool {
+func (p *part) say3(k Kind, c chain, i int, about []token, extra int, absolute, inherited bool) bool {
 	sc := p.outer(c.left)
 	negs := p.negations(sc.from, i) + extra
 	if next := p.at(i + 1); k != NotFound && (next == "nothing" || next == "none" || next == "neither" || next == "no" || next == "zero") && (c.empty() || c.have) {
 		negs++
+	}
+	if p.conn == "nor" && !inherited {
+		negs++ // "neither the app nor the database was deleted"
 	}
 	if absolute {
 		negs = extra
@@ -759,12 +772,15 @@ func (p *part) record(k Kind, c chain, i int, about []token, m Mood, negs int) b
 		m = Earlier
 	}
 	switch {
+	case p.ctx.sentence == Likely && m != Stated:
 	case p.ctx.sentence != "":
 		m = p.ctx.sentence
 	case sc.mood != "":
 		m = sc.mood
 	case p.conn == "until" || p.conn == "till" || p.conn == "before":
 		m = Conditional
+	case m == Stated && (p.conn == "except" || p.partOf(c.left)):
+		m = Likely // "everything except", "two of three": not of all of it
 	case p.conn == "so" && (p.at(0) == "that" || p.purpose()):
 		m = Planned
 	case m == Stated && p.ctx.had && (p.conn == "and" || p.conn == "or") && (p.ctx.outer == Doubted || p.ctx.outer == Asked || p.ctx.outer == Planned):
@@ -773,6 +789,9 @@ func (p *part) record(k Kind, c chain, i int, about []token, m Mood, negs int) b
 		m = Doubted
 	case m == Stated && p.next == "or" && negs%2 == 0 && slices.ContainsFunc(p.toks[:i], func(t token) bool { return t.w == "either" }):
 		m = Doubted
+	}
+	if m == Stated && slices.ContainsFunc(p.toks, func(t token) bool { return t.w == "according" }) {
+		m = Reported
 	}
 	if p.lex.is(p.at(len(p.toks)-1), "hope") || p.at(0) == "hopefully" {
 		m = Hoped
@@ -788,6 +807,9 @@ func (p *part) record(k Kind, c chain, i int, about []token, m Mood, negs int) b
 	}
 	st := Statement{Kind: k, Denied: negs%2 == 1, Mood: m, Start: start, End: end, Clause: clip(p.text[start:end])}
 	st.Subject = p.classify(about)
+	if k == Running && len(about) > 0 && strings.HasPrefix(about[len(about)-1].w, "deployment") && p.at(i) == "running" {
+		st.Subject = Unclear // it may be under way, or what came of it may run
+	}
 	if st.Subject == Unclear && !states(k) && len(about) > 0 && about[len(about)-1].mark == word && !p.lex.is(about[len(about)-1].w, "pronoun") {
 		st.Subject = App // whatever it is called, it was worked on
 	}
@@ -808,6 +830,22 @@ func (p *part) record(k Kind, c chain, i int, about []token, m Mood, negs int) b
 // states reports whether a kind is about how something is, rather than what was done to it.
 func states(k Kind) bool {
 	return k == Running || k == Pending || k == Failed || k == Succeeded || k == Verified
+}
+
+// partOf reports whether the subject before left is a part of what is counted: "only one", "two of three".
+func (p *part) partOf(left int) bool {
+	for i := range left {
+		count := p.lex.is(p.at(i), "number") || number(p.at(i))
+		if count && p.at(i-1) == "only" {
+			return true
+		}
+		for j := i + 2; count && p.at(i+1) == "of" && j < left && j <= i+3; j++ {
+			if (p.lex.is(p.at(j), "number") || number(p.at(j))) && p.at(j) != p.at(i) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // purpose reports whether a segment after "so" says what for.

@@ -130,6 +130,23 @@ func (r *reader) segments(toks []token) []segment {
 		}
 	}
 	end("")
+	return r.tallies(out)
+}
+
+// tallies reads "failed: 0" as "not failed".
+func (r *reader) tallies(segs []segment) []segment {
+	var out []segment
+	for _, s := range segs {
+		if n := len(out); n > 0 && len(s.toks) == 1 && s.group == out[n-1].group+1 && r.lex.is(s.toks[0].w, "negative-quantity") {
+			not := s.toks[0]
+			not.w, not.name = "not", false
+			last := &out[n-1]
+			last.toks = append([]token{not}, last.toks...)
+			last.toks[0].start, last.toks[0].end = last.toks[1].start, last.toks[1].start
+			continue
+		}
+		out = append(out, s)
+	}
 	return out
 }
 
@@ -174,11 +191,26 @@ func (r *reader) verbIn(toks []token) bool {
 func (r *reader) groupMoods(segs []segment) map[int]Mood {
 	out := map[int]Mood{}
 	for _, s := range segs {
-		if r.condition(s) {
+		switch {
+		case r.condition(s):
 			out[s.group] = Conditional
+		case out[s.group] == "" && r.reservation(s):
+			out[s.group] = Likely
 		}
 	}
 	return out
+}
+
+// reservation reports whether s takes something back of what stands beside it: "I believe", "as far as I can tell".
+func (r *reader) reservation(s segment) bool {
+	w := func(i int) string {
+		if i < len(s.toks) {
+			return s.toks[i].w
+		}
+		return ""
+	}
+	return len(s.toks) == 2 && r.lex.is(w(0), "agent") && r.lex.is(w(1), "opinion") ||
+		w(0) == "as" && w(1) == "far" || w(0) == "to" && (w(1) == "my" && w(2) == "knowledge" || w(1) == "the" && w(2) == "best")
 }
 
 // condition reports whether s is a condition for what stands beside it.

@@ -108,6 +108,9 @@ func (r Reading) Admits() (Statement, bool) {
 			continue
 		}
 		bad := s.Kind == Failed || s.Kind == NotFound || s.Kind == Pending
+		if s.Denied && s.Subject == Unclear {
+			continue // "the old value no longer works" is no failure of anybody
+		}
 		if bad != s.Denied && s.Kind != Consented {
 			return s, true
 		}
