@@ -312,7 +312,7 @@ func (r *report) checkGo(a answer) {
 	case r.end.Items != items || r.end.Results != results+subs:
 		r.fail("the end mark counts %d tests and %d results, the report has %d and %d", r.end.Items, r.end.Results, items, results+subs)
 	case items != results:
-		r.fail("%d of %d tests have no result", items-results, items)
+		r.fail("tests that were collected have no result") // how many is for chance to say: the sentinels stand at random places
 	}
 }
 

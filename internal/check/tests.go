@@ -138,8 +138,8 @@ func (r *report) checkTests(a answer, items []*item) {
 	case r.end.Items != len(items) || r.end.Results != len(r.of("result")):
 		r.fail("the end mark counts %d tests and %d results, the report has %d and %d",
 			r.end.Items, r.end.Results, len(items), len(r.of("result")))
-	case without > 0:
-		r.fail("%d of %d tests have no result", without, len(items))
+	case without > 0: // how many is for chance to say: the sentinels stand at random places
+		r.fail("tests that were collected have no result")
 	}
 }
 

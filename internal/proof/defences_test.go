@@ -65,7 +65,7 @@ var shownBy = map[string]string{
 	"regression_test/text-fix":       "excused-by-text@tested",
 	"regression_test/poison":         "swallows-errors@tested",
 	"regression_test/lent-reference": "marker-helper@seed",
-	"regression_test/lent-twin":      "helper-and-bytecode@seed",
+	"regression_test/lent-twin":      "sick:lent-twin-passes",
 	"regression_test/varied":         "sick:varied-code-fails",
 	"regression_test/chance":         "crowd-of-guesses@tested",
 	"proper/missing":                 "marker-symbol@reference",
@@ -245,7 +245,7 @@ func (b *bench) row(t *testing.T, name string) judged {
 	}
 	records := map[string]tare.Record{}
 	task := b.tasks["bugfix_inventory"]
-	for _, of := range []string{"reference:a+test", "seed", "marker-symbol@reference"} {
+	for _, of := range []string{"reference:a+test", "seed", "marker-symbol@reference", "helper-and-test"} {
 		records[of] = b.record(t, of)
 	}
 	sick, err := proof.SickRecords(task, records)

@@ -97,6 +97,13 @@ func graftSicknesses() []sickness {
 			r.Evidence.Graft = nil
 			return had
 		}, unverified("could not be put back")},
+		{"lent-twin-passes", "helper-and-test", func(task *tare.Task, r *tare.Record) bool {
+			return len(task.Twins) > 0 && change(r, tare.RoleRegression, tare.WorldLent(tare.WorldTwin(task.Twins[0].Name)), func(x *tare.Run) {
+				for i := range x.Tests {
+					x.Tests[i].Outcome = tare.TestPassed
+				}
+			})
+		}, tare.Expect{Outcome: tare.Fail, Gate: tare.GateRegressionTest, Reason: "does not follow the bug"}},
 		{"graft-not-confirmed", of, func(task *tare.Task, r *tare.Record) bool {
 			return change(r, tare.RoleGraft, tare.WorldGraft, func(x *tare.Run) { x.Complete = false })
 		}, unverified("does not see the bug")},
