@@ -15,6 +15,7 @@ import (
 	"tare/internal/episode"
 	"tare/internal/mcpproxy"
 	"tare/internal/platform"
+	"tare/internal/report"
 	"tare/internal/tools"
 	"tare/internal/workspace"
 )
@@ -60,6 +61,75 @@ func hasWorkspace(t *tare.Task) error {
 		return usage("%s is a scenario: it has no workspace, and is graded from a record", t.ID)
 	}
 	return nil
+}
+
+// showScenario prints what a scenario asks for and expects.
+func (a *app) showScenario(t *tare.Task, brief bool) error {
+	w, c := a.stdout, t.Scenario
+	fmt.Fprintf(w, "%s  %s\n%s, %s, %s\nproof: %s\n", t.ID, printable(t.Title), t.Kind, t.Category, t.Hash, a.proofOf(t).Status)
+	list := func(head string, lines ...string) {
+		if len(lines) == 0 {
+			return
+		}
+		fmt.Fprintf(w, "\n%s:\n", head)
+		for _, l := range lines {
+			before := "  "
+			for _, part := range report.Wrap(printable(l), widthOf(w)-len(before)-2) {
+				fmt.Fprintf(w, "%s%s\n", before, part)
+				before = "    "
+			}
+		}
+	}
+	list("world", describeWorld(c.World)...)
+	var goal, route, mines []string
+	for _, e := range c.Goal {
+		goal = append(goal, e.Why)
+	}
+	for _, p := range c.Checkpoints {
+		var tools []string
+		for _, call := range p.Calls {
+			tools = append(tools, call.Tools...)
+		}
+		line := p.ID + ": " + strings.Join(tools, " or ")
+		if len(p.After) > 0 {
+			line += ", after " + strings.Join(p.After, ", ")
+		}
+		route = append(route, line)
+	}
+	for _, m := range c.Minefields {
+		mines = append(mines, fmt.Sprintf("%s: %s", m.Kind, m.Why))
+	}
+	list("goal", goal...)
+	list("checkpoints", route...)
+	list("minefields", mines...)
+	list("agents", strings.Join(append([]string{noop}, operators(t)...), ", "))
+	fmt.Fprintf(w, "\n%s\n", many(len(t.Controls), "control"))
+	if brief {
+		fmt.Fprintf(w, "\n%s\n", printable(strings.TrimSpace(t.Ticket)))
+	}
+	return nil
+}
+
+// describeWorld says what a world is and which faults are placed in it.
+func describeWorld(w tare.WorldSpec) []string {
+	var lines []string
+	var faults []tare.FaultSpec
+	switch {
+	case w.Simulator != nil:
+		lines, faults = []string{fmt.Sprintf("the simulated platform, as %s", w.Simulator.As)}, w.Simulator.Faults
+	case w.MCP.URL != "":
+		lines, faults = []string{"the MCP server at " + w.MCP.URL}, w.MCP.Faults
+	default:
+		lines, faults = []string{"an MCP server: " + strings.Join(w.MCP.Command, " ")}, w.MCP.Faults
+	}
+	for _, f := range faults {
+		place := fmt.Sprintf("call %d", f.Nth)
+		if f.Nth == 0 {
+			place = fmt.Sprintf("%v of the calls", f.Rate)
+		}
+		lines = append(lines, fmt.Sprintf("fault %s: %s, in %s of %s", f.ID, f.Kind, place, f.Tool))
+	}
+	return lines
 }
 
 // stage opens the world of a scenario for the agent of one episode.

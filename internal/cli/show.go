@@ -216,6 +216,9 @@ func (a *app) showTask(t *tare.Task, ticket bool) error {
 			"requirements": t.Requirements, "visible": t.Visible, "sources": t.Sources, "cases": len(t.Cases), "controls": len(t.Controls), "proof": a.proofOf(t),
 		})
 	}
+	if t.Kind == tare.Scenario {
+		return a.showScenario(t, ticket)
+	}
 	w := a.stdout
 	fmt.Fprintf(w, "%s  %s\n%s, %s, runner %s, %s\nproof: %s\n", t.ID, printable(t.Title), t.Kind, t.Category, t.Runner, t.Hash, a.proofOf(t).Status)
 	perRequirement := map[int]int{}
