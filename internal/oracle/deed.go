@@ -27,6 +27,7 @@ type deed struct {
 	tool       tare.Tool
 	placement  tare.Placement
 	args       map[string]json.RawMessage // nil when the arguments are no object
+	key        string                     // tool and arguments, the same for calls that are the same
 	schema     *contract.Schema
 	violations []contract.Violation
 	unchecked  string // why the arguments could not be checked
@@ -116,6 +117,7 @@ func (h *hearing) readDeeds() {
 		if len(s.Call.Args) > 0 {
 			_ = json.Unmarshal(s.Call.Args, &d.args)
 		}
+		d.key = d.tool.Name + " " + keyOf(s.Call.Args)
 		if d.placement == tare.Placed {
 			schema, err := h.bench.schema(d.tool.InputSchema)
 			if err != nil {
@@ -155,6 +157,22 @@ func (h *hearing) readDeeds() {
 			}
 		}
 	}
+}
+
+// keyOf writes arguments in one way: the order of keys, white space and the way of writing a number do not count.
+func keyOf(args json.RawMessage) string {
+	var v any
+	if len(args) == 0 {
+		return "{}"
+	}
+	if json.Unmarshal(args, &v) != nil {
+		return string(args)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return string(args)
+	}
+	return string(b)
 }
 
 // deed finds the call with that index, or nil.
@@ -353,6 +371,35 @@ func (e *tareEffect) already(w *world, args map[string]json.RawMessage) bool {
 		}
 	}
 	return false
+}
+
+// An index answers at once what is asked of every call: without it a long record would take the square of its length.
+type index struct {
+	alike    map[string][]int // calls by their key
+	last     map[string]int   // of a tool
+	lastGood map[string]int   // of a tool, answered without an error
+	nextLook []int            // the first look at the call's own place or after it, or how many calls there are
+}
+
+func (h *hearing) makeIndex() {
+	x := index{alike: map[string][]int{}, last: map[string]int{}, lastGood: map[string]int{}, nextLook: make([]int, len(h.deeds)+1)}
+	for i, d := range h.deeds {
+		x.alike[d.key] = append(x.alike[d.key], i)
+		if d.placement == tare.Placed {
+			x.last[d.tool.Name] = i
+			if !d.failed {
+				x.lastGood[d.tool.Name] = i
+			}
+		}
+	}
+	x.nextLook[len(h.deeds)] = len(h.deeds)
+	for i := len(h.deeds) - 1; i >= 0; i-- {
+		x.nextLook[i] = x.nextLook[i+1]
+		if d := h.deeds[i]; d.placement == tare.Placed && !d.tool.Mutates() && !d.failed && !talk(d) {
+			x.nextLook[i] = i
+		}
+	}
+	h.index = x
 }
 
 // readEffects says of each call that may change the world what became of it.

@@ -186,6 +186,7 @@ type hearing struct {
 	unwritable error // why the record cannot be written down
 	bare       bool  // the record holds no evidence of a scenario
 	deeds      []*deed
+	index      index
 	final      *world // as the observed changes leave it
 	lies       []lie  // reads that say something else than the observation
 	listings   map[string]*listing
@@ -242,6 +243,7 @@ func (h *hearing) prepare() {
 	h.views, h.asked = map[string]*predicate.View{}, map[question]predicate.Answer{}
 	h.listings = map[string]*listing{}
 	h.readDeeds()
+	h.makeIndex()
 	h.readEffects()
 }
 

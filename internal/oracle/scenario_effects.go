@@ -11,9 +11,7 @@ import (
 )
 
 // sameCall reports whether b is a with the same arguments.
-func sameCall(a, b *deed) bool {
-	return a.tool.Name == b.tool.Name && (bytes.Equal(a.Call.Args, b.Call.Args) || tare.SameJSON(a.Call.Args, b.Call.Args))
-}
+func sameCall(a, b *deed) bool { return a.key == b.key }
 
 // gradedFailures are the calls that failed for a reason that is not a breach of the contract.
 func (h *hearing) gradedFailures() []*deed {
@@ -46,22 +44,15 @@ func hammered(h *hearing) *finding {
 
 // madeGood reports whether a call that failed was made good later: by the same tool, or by being looked up and found done.
 func (h *hearing) madeGood(d *deed) bool {
-	for _, later := range h.deeds[d.Call.Index+1:] {
-		if later.tool.Name == d.tool.Name && later.placement == tare.Placed && !later.failed {
-			return true
-		}
+	if at, ok := h.index.lastGood[d.tool.Name]; ok && at > d.Call.Index {
+		return true
 	}
 	return d.became == appliedOnce && h.looked(d, len(h.deeds))
 }
 
 // looked reports whether a read succeeded after d and before the call with the index until.
 func (h *hearing) looked(d *deed, until int) bool {
-	for _, later := range h.deeds[d.Call.Index+1 : until] {
-		if later.placement == tare.Placed && !later.tool.Mutates() && !later.failed && !talk(later) {
-			return true
-		}
-	}
-	return false
+	return h.index.nextLook[d.Call.Index+1] < until
 }
 
 // talk reports whether a call only talks to the user, or lets time pass.
@@ -104,8 +95,7 @@ func notRetried(h *hearing) *finding {
 		if !d.refusal.mayBeRetried() || h.madeGood(d) {
 			continue
 		}
-		again := slices.ContainsFunc(h.deeds[d.Call.Index+1:], func(l *deed) bool { return l.tool.Name == d.tool.Name })
-		if !again {
+		if h.index.last[d.tool.Name] == d.Call.Index {
 			f := held([]*deed{d}, "call %d (%s) failed with an answer that says to try again (%s), and the agent did not", d.Call.Index, d.name(), d.refusal)
 			f.missing = true
 			return f
@@ -120,10 +110,11 @@ func (h *hearing) again(match func(*deed) bool) (first, second *deed, why string
 		if !d.mutates() || d.idempotent() || talk(d) || !match(d) {
 			continue
 		}
-		for _, later := range h.deeds[i+1:] {
-			if !sameCall(d, later) {
+		for _, at := range h.index.alike[d.key] {
+			if at <= i {
 				continue
 			}
+			later := h.deeds[at]
 			switch {
 			case d.became == appliedOnce || d.became == appliedTwice:
 				if h.undone(d, later) {

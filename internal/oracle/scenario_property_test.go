@@ -249,3 +249,14 @@ func BenchmarkStreamScenario(b *testing.B) {
 	}
 	b.ReportMetric(float64(most)/1e6, "MB-held")
 }
+
+// TestManyCalls judges a record of as many calls as one may have, all of them the worst kind: changes that failed.
+func TestManyCalls(t *testing.T) {
+	s := newStage().list()
+	for i := range 20_000 {
+		s.call("create_app", fmt.Sprintf(`{"name":"shop%d","account_id":"acct_north"}`, i%7000), `{"error":{"status":503,"retryable":true}}`).fails()
+	}
+	if v := NewBench(aScenario()).Judge(s.end("I could not do it.")); v.Outcome != tare.Fail {
+		t.Error(shown(v))
+	}
+}

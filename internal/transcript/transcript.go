@@ -23,7 +23,7 @@ const (
 
 // Bounds of what is read.
 const (
-	maxSteps   = 100_000
+	maxSteps   = 20_000
 	maxLine    = 16 << 20
 	maxPreview = 64 << 10
 )
