@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"tare/internal/sandbox"
@@ -41,13 +42,32 @@ func insist(ctx context.Context, once func() (answer, error)) (answer, error) {
 	}
 }
 
-// toolKilled is what the go command says of a tool of its own that was killed.
-var toolKilled = []byte(": signal: killed\n")
+// toolKilled is what the go command says of a compiler of its own that was killed.
+const toolKilled = ": signal: killed"
 
-// perhapsKilled reports whether the command, or a compiler that it started, may have been ended from outside.
+// perhapsKilled reports whether the command, or a helper that it started, may have ended by accident.
 func (a answer) perhapsKilled() bool {
-	if a.result.Ended != sandbox.LimitNone {
+	switch {
+	case a.result.Ended != sandbox.LimitNone:
 		return false
+	case a.result.Signal == "SIGKILL", a.result.Signal == "SIGTERM":
+		return true
 	}
-	return a.result.Signal == "SIGKILL" || a.result.Signal == "SIGTERM" || a.builds && bytes.Contains(a.result.Stderr.Data, toolKilled)
+	return a.builds && a.result.Exit != 0 && a.blamesNoSource()
+}
+
+// blamesNoSource reports whether the go command failed and named no line of a file that is wrong, or lost a compiler on the
+// way. Many a mistake in a tree is of no line; it is told from a helper that was killed in that it is there each time.
+func (a answer) blamesNoSource() bool {
+	blames := false
+	for _, out := range [][]byte{a.result.Stdout.Data, a.result.Stderr.Data} {
+		for line := range strings.Lines(string(out)) {
+			line = strings.TrimRight(line, "\r\n")
+			if strings.HasSuffix(line, toolKilled) {
+				return true
+			}
+			blames = blames || goErrorLine.MatchString(line)
+		}
+	}
+	return !blames
 }

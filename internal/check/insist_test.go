@@ -21,6 +21,8 @@ func TestInsist(t *testing.T) {
 	terminated := killed("a\n")
 	terminated.result.Signal = "SIGTERM"
 	build := answer{builds: true, result: sandbox.Result{Exit: 1, Stderr: sandbox.Bytes{Data: []byte("go build fmt: /go/pkg/tool/compile: signal: killed\n")}}}
+	cache := answer{builds: true, result: sandbox.Result{Exit: 1, Stderr: sandbox.Bytes{Data: []byte("GOCACHEPROG exited pre-Close with 0 pending requests\n")}}}
+	wrong := answer{builds: true, result: sandbox.Result{Exit: 1, Stderr: sandbox.Bytes{Data: []byte("# ticket/span\nspan/span.go:3:1: syntax error\n")}}}
 	built := answer{builds: true, result: sandbox.Result{Exit: 0}}
 	says := answer{result: sandbox.Result{Exit: 1, Stderr: build.result.Stderr}}
 	broken := errors.New("the sandbox is gone")
@@ -37,6 +39,9 @@ func TestInsist(t *testing.T) {
 		{"killed, then not run", []any{killed("a\n"), broken}, "error: the sandbox is gone"},
 		{"a limit", []any{limited}, "memory"},
 		{"a compiler", []any{build, built}, "status 0"},
+		{"the compilers' cache", []any{cache, built}, "status 0"},
+		{"a mistake of no line", []any{cache, cache, cache, cache}, "status 1"},
+		{"a mistake", []any{wrong}, "status 1"},
 		{"a program that says so", []any{says}, "status 1"},
 	} {
 		n := 0
