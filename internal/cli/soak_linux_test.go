@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ var (
 const (
 	shortSoak = 26
 	soakJobs  = 4
-	soakDisk  = 224 << 20 // a file system that holds what four gradings lay out, and not much more
+	soakDisk  = 704 << 20 // a file system that holds what four gradings lay out and the binaries that are kept, and not much more
 	soakRSS   = 48 << 20  // how much more of this process may be resident at the end than after it warmed up
 	soakDir   = "TARE_TEST_SOAK_DIR"
 )
@@ -60,7 +61,9 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), self, "-test.run=^TestSoak$", "-test.v", "-test.timeout=0", fmt.Sprint("-soak=", *soakGradings), fmt.Sprint("-soak-seed=", *soakSeed))
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, unix.SIGTERM) // so that what is deferred is done
+	defer stop()
+	c := exec.CommandContext(ctx, self, "-test.run=^TestSoak$", "-test.v", "-test.timeout=0", fmt.Sprint("-soak=", *soakGradings), fmt.Sprint("-soak-seed=", *soakSeed))
 	c.Env = append(os.Environ(), soakDir+"="+dir)
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
@@ -184,6 +187,9 @@ const passingRoom = 32
 func steady(before soak.Census) func(now soak.Census) []soak.Leak {
 	return func(now soak.Census) []soak.Leak {
 		leaks := now.Without(passing...).Since(before.Without(passing...), soakRSS)
+		leaks = slices.DeleteFunc(leaks, func(l soak.Leak) bool { // a bounded number, until the rig is closed
+			return l.Kind == "file" && strings.Contains(l.What, "/go-kept")
+		})
 		for _, kind := range passing {
 			if n, was := now.Count(kind), before.Count(kind); n > was+passingRoom {
 				leaks = append(leaks, soak.Leak{Kind: kind, What: fmt.Sprintf("%d, and %d before", n, was)})
