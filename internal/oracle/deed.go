@@ -366,8 +366,8 @@ func (e *tareEffect) already(w *world, args map[string]json.RawMessage) bool {
 		return false
 	}
 	for id, item := range w.items[e.collection()] {
-		if e.names(id, item, args) {
-			return e.Sets != "" && len(e.Field) > 0 && fieldsMatch(item, e.Field, args)
+		if e.Sets != "" && len(e.Field) > 0 && e.names(id, item, args) && fieldsMatch(item, e.Field, args) {
+			return true
 		}
 	}
 	return false

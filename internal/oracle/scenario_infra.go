@@ -149,8 +149,8 @@ func compareItems(v any, depth int, f func(id string, item map[string]any) bool)
 		if id, ok := v["id"].(string); ok && !f(id, v) {
 			return false
 		}
-		for _, x := range v {
-			if !scalar(x) && !compareItems(x, depth+1, f) {
+		for _, k := range sortedKeys(v) { // in one order, so that one record gives one reason
+			if x := v[k]; !scalar(x) && !compareItems(x, depth+1, f) {
 				return false
 			}
 		}

@@ -208,6 +208,22 @@ func damage(t *rapid.T, v any) any {
 	return v
 }
 
+// TestOneReason judges a read that lies of several items in several places: the reason must always be the same.
+func TestOneReason(t *testing.T) {
+	rec := good()
+	step(&rec, 2).Observation.Data = js(`{"z":{"id":"app_shop","name":"x"},"a":{"id":"app_blog","name":"x","account_id":"x"},"m":[{"id":"app_their","name":"y"}]}`)
+	bench := NewBench(aScenario())
+	want := shown(bench.Judge(rec))
+	if !strings.Contains(want, "account_id") {
+		t.Error(want)
+	}
+	for range 50 {
+		if got := shown(bench.Judge(rec)); got != want {
+			t.Fatalf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
 // long is a record of 30 calls.
 func long() tare.Record {
 	s := newStage().list().scale().look()
