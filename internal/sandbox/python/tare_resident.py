@@ -21,7 +21,7 @@ import json
 import os
 import sys
 
-LOADED = set(sys.modules)  # what runs are to find loaded; the rest is the resident's own
+LOADED = set(sys.modules) - {__name__}  # what runs are to find loaded; the rest is the resident's own
 
 import ctypes
 import fcntl
@@ -233,7 +233,8 @@ class Run:
         loopback_up()
         socket.sethostname("sandbox")
         root = Root("/tmp", self.resident.moved)
-        mount("tmpfs", root.at, "tmpfs", NOSUID | NODEV, "mode=0755")
+        mount("tmpfs", root.at, "tmpfs", NOSUID | NODEV)
+        os.chmod(root.at, 0o755)
         root.build(self.request["world"])
         enter_root(root)
 

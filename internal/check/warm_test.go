@@ -1,0 +1,146 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare"
+	"tare/internal/sandbox"
+)
+
+// facts is Python that says all that it can find out of where it runs. What is left out is what no two cold runs share
+// either, the command line in /proc (that of the resident) and the count of collections that were spared.
+const facts = `
+import gc, glob, os, resource, signal, socket, sys
+
+def _modules():
+    return sorted(m for m in sys.modules if m != 'test_facts')
+
+MODULES = _modules()  # as they are when a tree's file is first loaded
+
+def _status():
+    keep = ('Umask', 'Uid', 'Gid', 'Groups', 'NoNewPrivs', 'Seccomp', 'Sig', 'Cap', 'Threads', 'NSpid', 'Tgid', 'PPid', 'TracerPid')
+    return [l.strip() for l in open('/proc/self/status') if l.startswith(keep) and not l.startswith('SigQ')]
+
+def _depth():
+    f, n = sys._getframe(), 0
+    while f: f, n = f.f_back, n + 1
+    return n
+
+def _streams():
+    return [(s.name, s.seekable(), s.isatty(), s.encoding, s.errors, s.line_buffering, s.newlines) for s in (sys.__stdin__, sys.__stdout__, sys.__stderr__)]
+
+def _limits():
+    return [(n, resource.getrlimit(getattr(resource, n))) for n in sorted(dir(resource)) if n.startswith('RLIMIT')]
+
+def all_facts():
+    main = sys.modules['__main__']
+    return {
+        'modules': repr(MODULES), 'path': repr(sys.path), 'argv': repr(sys.argv), 'orig_argv': repr(sys.orig_argv), 'flags': repr(sys.flags),
+        'environ': repr(sorted(os.environ.items())), 'start environ': repr(sorted(set(open('/proc/self/environ').read().split('\0')))),
+        'descriptors': repr(sorted(int(f) for f in os.listdir('/proc/self/fd') if os.path.exists('/proc/self/fd/' + f))),
+        'cwd': os.getcwd(), 'pids': repr((os.getpid(), os.getppid(), os.getpgid(0), os.getsid(0))), 'user': repr((os.getresuid(), os.getresgid(), os.getgroups())),
+        'limits': repr(_limits()), 'handlers': repr([(s, getattr(signal.getsignal(s), '__name__', signal.getsignal(s))) for s in sorted(signal.valid_signals())]),
+        'gc': repr((gc.isenabled(), gc.get_threshold(), gc.get_debug())), 'recursion': repr(sys.getrecursionlimit()), 'depth': repr(_depth()),
+        'hash': repr((hash('text'), hash(b'bytes'))), 'main': repr((sorted(n for n in dir(main)), getattr(main, '__file__', None), str(main.__spec__))),
+        'status': repr(_status()), 'mounts': repr(sorted(l.split()[1:4] for l in open('/proc/self/mounts'))),
+        'directories': repr([(d, sorted(os.listdir(d))) for d in ('/', '/run', '/dev', '/dev/pts', '/srv', '/tmp', '/home', '/var', '/etc', '/srv/check')]),
+        'streams': repr(_streams()), 'host': repr((os.uname().nodename, socket.gethostname(), [n for _, n in socket.if_nameindex()])),
+        'hooks': repr([type(x).__name__ for x in sys.meta_path]), 'switch': repr(sys.getswitchinterval()),
+        'works': _works(),
+    }
+
+def _works():
+    import ctypes, multiprocessing, subprocess, threading
+    l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); socket.create_connection(l.getsockname()).close()
+    with multiprocessing.get_context('fork').Pool(1) as p: n = p.apply(abs, (-3,))
+    t = threading.Thread(target=lambda: None); t.start(); t.join()
+    out = subprocess.run([sys.executable, '-c', 'import sys; print(sys.path[1:], sys.flags)'], capture_output=True, text=True)
+    return repr((ctypes.CDLL(None).getuid(), n, out.stdout, out.stderr, sys.executable))
+
+def chance():
+    import random, uuid
+    return repr((random.random(), uuid.uuid4().hex, os.urandom(4)))
+`
+
+var address = regexp.MustCompile(`0x[0-9a-f]+`)
+
+// TestWarmIsCold has a tree say, warm and cold, what it finds where it runs, to the probe and to tests. That must be the
+// same; what is left to chance must not be, from one fork to the next.
+func TestWarmIsCold(t *testing.T) {
+	if box.Isolation() != sandbox.IsolationBwrap {
+		t.Skipf("isolation %s has no warm runs", box.Isolation())
+	}
+	cold, err := sandbox.Open(context.Background(), sandbox.Options{Cold: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cold.Close()
+	probe := files(t, "probe.py", "import facts\nask, chance = facts.all_facts, facts.chance\n")
+	tests := `import facts, test_facts, pytest
+FOUND = facts.all_facts()
+@pytest.mark.parametrize('name', sorted(FOUND))
+@pytest.mark.parametrize('part', range(12))
+def test_fact(name, part): raise AssertionError(FOUND[name][part * 1400:][:1400])
+def test_chance(): raise AssertionError(facts.chance())
+`
+	tree := files(t, "src/facts.py", facts, "tests/test_facts.py", tests)
+	ask := func(sb sandbox.Sandbox) (out map[string]string, chance []string) {
+		out = map[string]string{}
+		warm := sb == box
+		p, err := Pytest{}.Probe(t.Context(), sb, ProbeRequest{
+			Tree: tree, Sources: []string{"src"}, Hidden: probe, Wall: long,
+			Cases: []Question{{ID: "facts", Call: "ask", Args: []byte("[]")}, {ID: "chance", Call: "chance", Args: []byte("[]")}},
+		})
+		if err != nil || !p.Complete || p.Warm != warm || p.Cases[0].Value.Kind != tare.KindDict {
+			t.Fatalf("probe, warm %v: %+v, %v", p.Warm, p, err)
+		}
+		for _, pair := range p.Cases[0].Value.Pairs {
+			out["probe: "+pair[0].Text] = pair[1].Text
+		}
+		chance = append(chance, p.Cases[1].Value.Text)
+		for _, reverse := range []bool{false, true} {
+			r, err := Pytest{}.Run(t.Context(), sb, TestRequest{
+				Tree: tree, Sources: []string{"src"}, Wall: long, Twin: "tests/test_facts.py::test_chance", Reverse: reverse,
+			})
+			if err != nil || !r.Complete || r.Warm != warm || len(r.Tests) < 200 {
+				t.Fatalf("tests, warm %v: %d, %s, %v\n%s", r.Warm, len(r.Tests), r.Defect, err, r.Output)
+			}
+			for _, x := range r.Tests {
+				if x.ID == "tests/test_facts.py::test_chance" {
+					chance = append(chance, x.Message)
+				} else {
+					out[fmt.Sprintf("reverse %v: %s", reverse, x.ID)] = x.Message
+				}
+			}
+		}
+		return out, chance
+	}
+	warm1, chance1 := ask(box)
+	warm2, chance2 := ask(box)
+	cold1, _ := ask(cold)
+	uid, _ := cold.Owner()
+	other, _ := box.Owner()
+	same := strings.NewReplacer(fmt.Sprint(uid), "UID", fmt.Sprint(other), "UID") // each has its own
+	for _, found := range []map[string]string{warm1, warm2, cold1} {
+		for name, fact := range found {
+			found[name] = address.ReplaceAllString(same.Replace(fact), "ADDRESS")
+		}
+	}
+	if d := cmp.Diff(cold1, warm1); d != "" {
+		t.Errorf("cold and warm (-cold +warm):\n%s", d)
+	}
+	if d := cmp.Diff(warm1, warm2); d != "" {
+		t.Errorf("one fork and the next:\n%s", d)
+	}
+	for i := range chance1 {
+		if chance1[i] == chance2[i] {
+			t.Errorf("chance is the same in two forks: %s", chance1[i])
+		}
+	}
+}
