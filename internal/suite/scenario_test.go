@@ -12,7 +12,7 @@ import (
 	"tare"
 )
 
-const exampleScenario = "../../suites/scenarios/scale_to_three"
+const exampleScenario = "testdata/scenarios/scale_to_three"
 
 func TestScenario(t *testing.T) {
 	task, err := LoadTask(exampleScenario)
@@ -71,7 +71,7 @@ func TestScenarioRefusals(t *testing.T) {
 		"clock":              {"task.yaml", "2026-03-02T09:00:00Z", "yesterday", "clock must be a time"},
 		"principal":          {"task.yaml", "as: dana", "as: dani", `task.yaml:11:9: reading the start state: there is no principal "dani"`},
 		"control":            {"task.yaml", "agent: careless", "agent: reckless", `agents.yaml has no agent "reckless"`},
-		"gate":               {"task.yaml", "gate: minefields", "gate: behaviour", "gate is"},
+		"gate":               {"task.yaml", "gate: route", "gate: behaviour", "gate is"},
 		"unknown key":        {"task.yaml", "limits:", "budget:", `task.yaml:5:1: a scenario has no key "budget"`},
 		"state":              {"state.yaml", "status: running, desired_instances: 1, current_release_id: rel_blog_1", "status: running", "state.yaml:8:5: apps[1]"},
 		"state field":        {"state.yaml", "image: \"registry.example/blog:4\"", "picture: x", `state.yaml:13:5: releases[2]: unknown field "picture"`},
@@ -106,5 +106,81 @@ func TestScenarioRefusals(t *testing.T) {
 				t.Errorf("got %v\nwant %q", err, tt.want)
 			}
 		})
+	}
+}
+
+const liveTask = `schema: tare.task/1
+kind: scenario
+title: Rename a file
+category: development
+world:
+  mcp:
+    command: [npx, -y, "@modelcontextprotocol/server-filesystem", "{dir}"]
+    servers: [filesystem]
+    dir: /data
+    env: {MODE: quiet}
+    observe:
+      - {collection: tree, tool: directory_tree, args: {path: /data}, parse: json, id: name}
+    faults:
+      - {id: lost, kind: timeout_after, tool: move_file, nth: 1}
+principal: {id: user}
+checkpoints: []
+goal:
+  - {id: there, that: 'tree.exists(f, f.name == "first.txt")', why: the file has its new name}
+`
+
+// TestLiveScenario loads a scenario on a live server, and changes one thing at a time.
+func TestLiveScenario(t *testing.T) {
+	load := func(t *testing.T, text string, files ...string) (*tare.Task, error) {
+		dir := filepath.Join(t.TempDir(), "live", "rename")
+		for name, content := range map[string]string{"task.yaml": text, "brief.md": "Rename a.txt.", "seed/a.txt": "one"} {
+			file := filepath.Join(dir, name)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, name := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("x: 1"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return LoadTask(dir)
+	}
+	task, err := load(t, liveTask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &tare.MCPSpec{
+		Command: []string{"npx", "-y", "@modelcontextprotocol/server-filesystem", "{dir}"}, Servers: []string{"filesystem"}, Dir: "/data", Env: map[string]string{"MODE": "quiet"},
+		Observe: []tare.ReadSpec{{Collection: "tree", Tool: "directory_tree", Args: json.RawMessage(`{"path":"/data"}`), Parse: "json", ID: "name"}},
+		Faults:  []tare.FaultSpec{{ID: "lost", Kind: tare.FaultTimeoutAfter, Tool: "move_file", Nth: 1}},
+	}
+	if diff := cmp.Diff(want, task.Scenario.World.MCP); diff != "" {
+		t.Error(diff)
+	}
+	if len(task.Seed) != 1 || task.Seed[0].Path != "a.txt" {
+		t.Errorf("seed %v", task.Seed)
+	}
+	for name, tt := range map[string]struct{ old, new, want string }{
+		"command and url": {"    servers:", "    url: http://x\n    servers:", "either a command or a url"},
+		"dir":             {"dir: /data", "dir: data", "dir is an absolute path"},
+		"seed without":    {"    dir: /data\n", "", "no dir to lay it out in"},
+		"cursor":          {"id: name}", "id: name, next: more}", "next and cursor go together"},
+		"fault":           {"kind: timeout_after", "kind: revoked", "kind is"},
+		"collection":      {"tree.exists", "apps.exists", `looks at "apps"`},
+		"parse":           {"parse: json", "parse: xml", "parse is"},
+		"no observation":  {"    observe:\n      - {collection: tree, tool: directory_tree, args: {path: /data}, parse: json, id: name}\n", "    observe: []\n", "observe must have at least 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := load(t, strings.Replace(liveTask, tt.old, tt.new, 1)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+	if _, err := load(t, liveTask, "state.yaml"); err == nil || !strings.Contains(err.Error(), "a live world has no start state") {
+		t.Errorf("with a start state: %v", err)
 	}
 }
