@@ -42,6 +42,7 @@ type Row struct {
 	OK      bool        `json:"ok"`
 	Wrong   string      `json:"wrong,omitempty"` // in which way it is not OK
 	Stops   []string    `json:"stops,omitempty"` // the hidden cases that it fails
+	Variant VariantKind `json:"variant,omitempty"`
 }
 
 // Got is the part of a verdict that must come out the same every time.
@@ -64,7 +65,8 @@ type Table struct {
 	Controls  bool        `json:"controls"` // every control of the task was played
 	Whole     bool        `json:"whole"`    // and every adversary that fits it
 	Rows      []Row       `json:"rows"`
-	Idle      []string    `json:"idle,omitempty"` // hidden cases that stop no control
+	Idle      []string    `json:"idle,omitempty"`  // hidden cases that stop no control
+	Unfit     []string    `json:"unfit,omitempty"` // variants whose precondition does not hold
 }
 
 // OK reports whether every row came out as it must.
@@ -118,15 +120,31 @@ func Prove(ctx context.Context, task *tare.Task, judge Judge, o Options) (Table,
 		table.Rows = append(table.Rows, row)
 		table.Isolation = results[i][0].Verdict.Isolation
 	}
-	sick, err := sickRows(task, controls, results, o.Rejudge)
+	derived, unfit, err := derivedRows(task, controls, results, o.Rejudge)
 	if err != nil {
 		return Table{}, fmt.Errorf("proving %s: %w", task.ID, err)
 	}
-	table.Rows = append(table.Rows, sick...)
+	table.Rows, table.Unfit = append(table.Rows, derived...), unfit
+	if task.Kind == tare.Scenario {
+		table.Whole = table.Controls && o.Rejudge != nil
+	}
 	if table.Controls {
 		table.Idle = idle(task, table.Rows)
 	}
 	return table, nil
+}
+
+// derivedRows are the rows that are made of the records of others: spoilt ones of a ticket, variants of a scenario.
+func derivedRows(task *tare.Task, controls []tare.Control, results [][]run.Result, judge func(*tare.Task, tare.Record) tare.Verdict) (rows []Row, unfit []string, err error) {
+	if task.Kind != tare.Scenario {
+		rows, err = sickRows(task, controls, results, judge)
+		return rows, nil, err
+	}
+	good := goodControl(controls)
+	if good < 0 || judge == nil {
+		return nil, nil, nil
+	}
+	return variantRows(task, results[good], judge)
 }
 
 // play judges each control passes times; results are by control, then pass. Later passes go through the controls
@@ -184,14 +202,22 @@ func newRow(task *tare.Task, c tare.Control, results []run.Result) Row {
 	row := Row{Control: c.Name, Origin: c.Origin, Expect: c.Expect, Got: got(results[0].Verdict)}
 	row.Stops = failing(task, results[0])
 	row.Wrong = wrong(c.Expect, row.Got)
-	first := rendering(results[0].Verdict)
-	for i, r := range results[1:] {
-		if again := rendering(r.Verdict); row.Wrong == "" && !bytes.Equal(first, again) {
-			row.Wrong = fmt.Sprintf("pass %d came out otherwise: %s", i+2, differing(results[0].Verdict, r.Verdict))
-		}
+	if row.Wrong == "" {
+		row.Wrong = unsteady(results)
 	}
 	row.OK = row.Wrong == ""
 	return row
+}
+
+// unsteady says where later passes come out otherwise than the first; "" when none does.
+func unsteady(results []run.Result) string {
+	first := rendering(results[0].Verdict)
+	for i, r := range results[1:] {
+		if !bytes.Equal(first, rendering(r.Verdict)) {
+			return fmt.Sprintf("pass %d came out otherwise: %s", i+2, differing(results[0].Verdict, r.Verdict))
+		}
+	}
+	return ""
 }
 
 func got(v tare.Verdict) Got {
