@@ -140,7 +140,7 @@ func derivedRows(task *tare.Task, controls []tare.Control, results [][]run.Resul
 		rows, err = sickRows(task, controls, results, judge)
 		return rows, nil, err
 	}
-	good := goodControl(controls)
+	good := goodControl(controls, func(i int) int { return len(results[i][0].Record.Trajectory.Steps) })
 	if good < 0 || judge == nil {
 		return nil, nil, nil
 	}

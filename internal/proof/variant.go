@@ -213,9 +213,16 @@ func variantRows(task *tare.Task, good []run.Result, judge func(*tare.Task, tare
 	return rows, unfit, nil
 }
 
-// goodControl is the control whose record variants are made of: the first that must pass.
-func goodControl(controls []tare.Control) int {
-	return slices.IndexFunc(controls, func(c tare.Control) bool { return c.Expect.Outcome == tare.Pass })
+// goodControl is the control whose record variants are made of: of those that must pass, the one with the most calls. It is
+// -1 when there is none.
+func goodControl(controls []tare.Control, calls func(int) int) int {
+	good := -1
+	for i, c := range controls {
+		if c.Expect.Outcome == tare.Pass && (good < 0 || calls(i) > calls(good)) {
+			good = i
+		}
+	}
+	return good
 }
 
 // Gold says what keeps a scenario from being one that may count; "" when nothing does.

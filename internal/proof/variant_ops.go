@@ -101,15 +101,14 @@ func opRetarget(e *edit, s variantStep) bool {
 	}
 	x, ok := e.effect(e.tool(at).Name)
 	args := objectOf(e.steps()[at].Call.Args)
-	if !ok || x.Sets == "" || x.Key == "" || e.tool(at).Hints.Destructive {
+	if !ok || x.Sets == "" || e.tool(at).Hints.Destructive {
 		return false
 	}
 	for _, item := range e.world(at)[x.Sets].Items {
-		id := idOf(item)
-		if id == textOf(args[x.Key]) || s.Item == "foreign" != e.isForeign(item) || s.Item == "own" != e.isOwn(item) || !e.seen(at, id) {
+		if s.Item == "foreign" != e.isForeign(item) || s.Item == "own" != e.isOwn(item) || !e.name(at, x, item, args, s.Item == "own") {
 			continue
 		}
-		after := objectOf(item)
+		id, after := idOf(item), objectOf(item)
 		for field, arg := range x.Field {
 			if v, given := args[arg]; given {
 				after[field] = v
@@ -120,13 +119,36 @@ func opRetarget(e *edit, s variantStep) bool {
 		}
 		e.cut(at + 1)
 		e.forget(at)
-		args[x.Key] = jsonOf(id)
 		step := &e.rec.Trajectory.Steps[at]
 		step.Call.Args, step.Observation = jsonOf(args), answered(true, map[string]any{"done": true})
 		e.addChange(at, tare.StateChange{Collection: x.Sets, ID: id, Before: item, After: jsonOf(after)})
 		return true
 	}
 	return false
+}
+
+// name has the arguments of a call name another item; false when it is the same one, or one that the agent had not seen
+// though it should.
+func (e *edit) name(at int, x tare.Effect, item json.RawMessage, args fields, seen bool) bool {
+	of, by := objectOf(item), map[string]string{"id": x.Key}
+	if x.Key == "" {
+		by = x.By
+	}
+	other := false
+	for field, arg := range by {
+		if tare.SameJSON(args[arg], of[field]) {
+			continue
+		}
+		if other = true; seen && !e.seen(at, textOf(of[field])) {
+			return false
+		}
+	}
+	if other {
+		for field, arg := range by {
+			args[arg] = of[field]
+		}
+	}
+	return other
 }
 
 // seen reports whether a call before the one at that index was answered with text.
@@ -373,7 +395,7 @@ func opUndo(e *edit, _ variantStep) bool {
 			}
 			args, was := objectOf(e.steps()[at].Call.Args), objectOf(c.Before)
 			look := e.lookAfter(at, c.ID, x)
-			if look < 0 {
+			if look < 0 || !e.sawFields(at, was, x) {
 				return false
 			}
 			i := slices.IndexFunc(e.world(len(e.steps()))[x.Sets].Items, func(it json.RawMessage) bool { return idOf(it) == c.ID })
@@ -395,6 +417,17 @@ func opUndo(e *edit, _ variantStep) bool {
 		}
 	}
 	return false
+}
+
+// sawFields reports whether the agent had seen what an effect sets, as it was.
+func (e *edit) sawFields(at int, was fields, x tare.Effect) bool {
+	for field := range x.Field {
+		shown := string(jsonOf(field)) + ":" + string(was[field])
+		if !slices.ContainsFunc(e.steps()[:at], func(s tare.Step) bool { return strings.Contains(string(s.Observation.Data), shown) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // lookAfter is the last read after a change that shows the item with the fields that it set; -1 when there is none.
