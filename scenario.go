@@ -19,6 +19,7 @@ type ScenarioSpec struct {
 	Goal        []Expectation
 	Checkpoints []Checkpoint
 	Effects     []Effect
+	Promises    []Expectation // of the world itself: where an observed state breaks one, the world is at fault
 	Minefields  []Minefield
 	Consents    []Consent
 	Credentials []Credential

@@ -29,7 +29,11 @@ func (a *app) prove() *cobra.Command {
 with and without its regression test, worthless tests, wrong solutions and unusual right ones, and every adversary
 that fits the task (docs/adversaries.md). Each row states the outcome, the gate and the reason that must come out;
 anything else, or a row that comes out otherwise the second time, is named and makes the exit code 1. After a whole
-proof a certificate is kept, and every later verdict says that it is proven.`,
+proof a certificate is kept, and every later verdict says that it is proven.
+
+Of a scenario it plays the scripted agents, and changes the record of a good one in every way of a library of variants
+(docs/scenarios.md): at least nine bad ones must fail, each at its gate and for its reason, at least four acceptable ones
+pass. A suite of scenarios is proven when each variant was made of three of them or more.`,
 		Example: "  tare prove tickets/bugfix_inventory\n  tare prove tickets --jobs 2 --markdown proof.md\n  tare prove tickets --sweep-only\n  tare prove --lab",
 		RunE: func(c *cobra.Command, args []string) error {
 			if lab && len(args) > 0 {
@@ -103,6 +107,9 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 		}}
 		if t.Kind == tare.Scenario {
 			o.Adversaries = nil // these change files
+		}
+		if t.Kind == tare.Scenario && flags.controlsOnly {
+			o.Rejudge = nil // which judges the variants
 		}
 		switch {
 		case flags.sweepOnly:
@@ -204,7 +211,7 @@ func (a *app) showProof(tables []proof.Table, markdown string) error {
 		}
 	}
 	for _, t := range tables {
-		if !t.OK() {
+		if !t.OK() || notGold(t) != "" {
 			return exit{exitFailed, nil}
 		}
 	}
@@ -234,6 +241,7 @@ func writeProof(w io.Writer, tables []proof.Table, o report.Options) error {
 			case r.OK && r.Origin == tare.FromSick:
 				sick++
 			case r.OK && r.Origin == tare.FromAdversary && fromMatrix(r.Control): // in the matrix
+			case r.OK && r.Origin == tare.FromVariant: // counted below
 			default:
 				shown = append(shown, r)
 			}
@@ -241,6 +249,7 @@ func writeProof(w io.Writer, tables []proof.Table, o report.Options) error {
 		if err := writeRows(w, shown, sick, o); err != nil {
 			return err
 		}
+		writeVariantsOf(w, t, width)
 		if n := len(t.Idle); n > 0 {
 			stop := "hidden cases stop no control by themselves"
 			if n == 1 {
@@ -252,6 +261,9 @@ func writeProof(w io.Writer, tables []proof.Table, o report.Options) error {
 		}
 	}
 	writeAdversaries(w, tables, width)
+	if err := writeVariants(w, tables, o); err != nil {
+		return err
+	}
 	rows, wrong := 0, 0
 	for _, t := range tables {
 		for _, r := range t.Rows {

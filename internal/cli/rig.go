@@ -155,7 +155,7 @@ func (a *app) isolation() string { return a.backend }
 // ground is what a proof of a task with that runner stands on here, as verdicts by the chosen backend say it.
 func (a *app) ground(runner string) (proof.Ground, error) {
 	if runner == "" { // a scenario is judged from its record alone
-		return proof.Ground{Grader: tare.GraderDigest(), Isolation: a.isolation()}, nil
+		return proof.Ground{Grader: tare.GraderDigest(), Adversaries: proof.VariantsDigest(), Isolation: a.isolation()}, nil
 	}
 	tools, err := check.Identity(runner)
 	if err != nil {

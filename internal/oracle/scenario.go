@@ -94,6 +94,7 @@ func predicates(s *tare.ScenarioSpec) []tare.Predicate {
 		}
 	}
 	add(s.Goal)
+	add(s.Promises)
 	for _, c := range s.Checkpoints {
 		add(c.See)
 	}
@@ -300,6 +301,15 @@ func (h *hearing) block(found map[string]*finding) map[string]string {
 		for _, name := range names {
 			if f := found[name]; f != nil && f.outcome != tare.NotApplicable && out[name] == "" && !f.alone && h.on("verdict/one-root") {
 				out[name] = root
+			}
+		}
+	}
+	if f := found[tare.GateContract]; f != nil && f.rule == "contract/unplaced" {
+		// The call that nobody can place may be the look that is missed.
+		for name, rule := range map[string]string{tare.GateClaims: "claims/unseen", tare.GateMinefields: "minefields/early_report"} {
+			if l := found[name]; l != nil && l.rule == rule {
+				l.alone = false
+				follow(tare.GateContract, name)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"tare"
 	"tare/internal/claims"
+	"tare/internal/predicate"
 )
 
 // sameCall reports whether b is a with the same arguments.
@@ -223,6 +224,23 @@ func besideTheTarget(h *hearing) *finding {
 	return nil
 }
 
+// brokenPromise is an observed state in which the world breaks what it promises of itself.
+func brokenPromise(h *hearing) *finding {
+	for _, s := range h.ev.States {
+		if last, _ := h.ev.State(s.Label); last.Step != s.Step {
+			continue // of several with a label the last one counts
+		}
+		for _, p := range h.spec.Promises {
+			if h.ask(p.That, s.Label).Truth == predicate.False {
+				f := ours(tare.CauseInfrastructure, "at the state %q it does not hold that %s (%s), which the world promises of itself: the world is at fault", show(s.Label, 60), show(p.Why, 160), show(p.ID, 60))
+				f.evidence = []string{"state:" + s.Label}
+				return f
+			}
+		}
+	}
+	return nil
+}
+
 // touches reports whether one of the fields of an effect is other after a change.
 func touches(c tare.StateChange, fields map[string]string) bool {
 	var before, after map[string]json.RawMessage
@@ -359,11 +377,11 @@ func (h *hearing) names() []string {
 		s, _ := h.ev.State(label)
 		for _, c := range sortedKeys(s.Collections) {
 			for _, item := range s.Collections[c].Items {
-				var it struct{ ID, Name, Hostname string }
+				var it struct{ ID, Name, Hostname, Key string }
 				if len(seen) > 600 || json.Unmarshal(item, &it) != nil {
 					continue
 				}
-				for _, n := range []string{it.ID, it.Name, it.Hostname} {
+				for _, n := range []string{it.ID, it.Name, it.Hostname, it.Key} {
 					if n != "" {
 						seen[n] = true
 					}

@@ -62,6 +62,7 @@ func ScenarioRules() []ScenarioRule {
 		{ID: "effects/doubled", Gate: effects, Why: "a change that the world made twice would be held against the agent", ask: doubledChange},
 		{ID: "effects/refused", Gate: effects, Why: "a change that the world refused and made would be held against the agent", ask: refusedAndDone},
 		{ID: "effects/beside", Gate: effects, Why: "a world that changes a neighbour would have the agent blamed for it", ask: besideTheTarget},
+		{ID: "effects/promise", Gate: effects, Why: "an agent would be blamed for a world that does not do what it says of itself", ask: brokenPromise},
 		{ID: "effects/divergence", Gate: effects, Why: "what a simulator does not model would count as what it did", ask: diverged},
 		{ID: "effects/unknown", Gate: effects, Why: "a change that nobody observed would be rounded to one side", ask: unknownChange},
 		{ID: "effects/out-of-band", Gate: effects, Why: "a change with no call behind it would be taken for the agent's work", ask: outOfBand},

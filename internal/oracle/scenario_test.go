@@ -269,6 +269,9 @@ func plays() []play {
 			return newStage().list().scale().look().call("delete_app", `{"app_id":"app_blog"}`, gone).changes(false, "apps/app_blog", "", "apps/app_shop", "").
 				call("list_instances", `{"app_id":"app_shop"}`, `{}`).end(goodFinal)
 		}, func(_ *tare.Record, t *tare.Task) { t.Scenario.Consents[0].Given = tare.ConsentInBrief })),
+		open(tare.CauseInfrastructure, bad("effects/promise", "a world that breaks its word", "which the world promises of itself", nil, func(_ *tare.Record, t *tare.Task) {
+			t.Scenario.Promises = []tare.Expectation{{ID: "blog-counts", That: `!apps.exists(a, a.id == "app_blog")`, Why: "the blog is no app"}}
+		})),
 		open(tare.CauseInfrastructure, bad("effects/divergence", "beyond what the world models", "is beyond what the world models (canaries)", func() tare.Record {
 			s := newStage().list().scale().look().call("set_config", `{"app_id":"app_shop","value":"shop"}`, `{}`)
 			s.ev.Divergences = []tare.Divergence{{Step: 3, Tool: "set_config", What: "canaries"}}

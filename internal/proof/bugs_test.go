@@ -47,5 +47,6 @@ func TestBrokenPlatform(t *testing.T) {
 	}
 }
 
-// quietBugs are those that change no outcome of any scenario: they are run into, and do no harm.
-var quietBugs = []string{}
+// quietBugs change no outcome of any scenario: the careful agents look again and see that the work is not done yet, and no
+// page hides what a scenario looks for. A list that leaves something out is beyond what the oracle can tell from a record.
+var quietBugs = []string{"operation-ends-at-once", "page-skips-an-item"}

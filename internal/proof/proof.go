@@ -63,7 +63,7 @@ type Table struct {
 	Isolation string      `json:"isolation"`
 	Passes    int         `json:"passes"`
 	Controls  bool        `json:"controls"` // every control of the task was played
-	Whole     bool        `json:"whole"`    // and every adversary that fits it
+	Whole     bool        `json:"whole"`    // and every adversary that fits it, or every variant of a scenario
 	Rows      []Row       `json:"rows"`
 	Idle      []string    `json:"idle,omitempty"`  // hidden cases that stop no control
 	Unfit     []string    `json:"unfit,omitempty"` // variants whose precondition does not hold

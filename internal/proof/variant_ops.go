@@ -408,15 +408,35 @@ func opUndo(e *edit, _ variantStep) bool {
 				args[arg], back[field] = was[field], was[field]
 			}
 			change := tare.StateChange{Collection: x.Sets, ID: c.ID, Before: now, After: jsonOf(back)}
+			changes := append([]tare.StateChange{change}, e.cameWith(at, x.Sets)...)
 			again := e.steps()[look]
 			end := len(e.steps())
-			e.insert(end, tare.Call{Tool: x.Tool, Args: jsonOf(args)}, answered(true, map[string]any{"done": true}), []tare.StateChange{change})
+			e.insert(end, tare.Call{Tool: x.Tool, Args: jsonOf(args)}, answered(true, map[string]any{"done": true}), changes)
 			e.insert(end+1, again.Call, again.Observation, nil)
-			e.reshow(end+1, change)
+			for _, c := range changes {
+				e.reshow(end+1, c)
+			}
 			return true
 		}
 	}
 	return false
+}
+
+// cameWith takes away what a call added to collections other than the one that it sets, as far as it is still there.
+func (e *edit) cameWith(at int, sets string) []tare.StateChange {
+	var out []tare.StateChange
+	w := e.world(len(e.steps()))
+	for _, c := range e.own(at) {
+		if c.Collection == sets || len(c.Before) > 0 {
+			continue
+		}
+		for _, it := range w[c.Collection].Items {
+			if idOf(it) == c.ID {
+				out = append(out, tare.StateChange{Collection: c.Collection, ID: c.ID, Before: it})
+			}
+		}
+	}
+	return out
 }
 
 // sawFields reports whether the agent had seen what an effect sets, as it was.

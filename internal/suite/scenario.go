@@ -49,7 +49,7 @@ func (l *loader) scenario(root *node) {
 	s := l.yaml
 	if !s.object(root, "a scenario",
 		[]string{"schema", "kind", "title", "category", "world", "principal", "checkpoints", "goal"},
-		"limits", "effects", "minefields", "consents", "credentials", "sources", "claims", "optional", "cleanup", "controls") {
+		"limits", "effects", "promises", "minefields", "consents", "credentials", "sources", "claims", "optional", "cleanup", "controls") {
 		return
 	}
 	c := &scene{loader: l, spec: &tare.ScenarioSpec{}, taken: map[string]bool{}, trusted: len(l.parsed) > 0}
@@ -68,6 +68,7 @@ func (l *loader) scenario(root *node) {
 	c.spec.Goal = c.expectations(root.get("goal"), "goal", 1)
 	c.principal(root.get("principal"))
 	c.effects(root.get("effects"))
+	c.spec.Promises = c.expectations(root.get("promises"), "promises", 0)
 	c.minefields(root.get("minefields"))
 	c.consents(root.get("consents"))
 	c.credentials(root.get("credentials"))
