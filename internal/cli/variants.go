@@ -11,7 +11,9 @@ import (
 )
 
 // hasVariants reports whether variants were made in a proof.
-func hasVariants(t proof.Table) bool { return t.Whole && len(t.Unfit) > 0 || variantsOf(t)[proof.BadVariant] > 0 }
+func hasVariants(t proof.Table) bool {
+	return t.Whole && len(t.Unfit) > 0 || variantsOf(t)[proof.BadVariant] > 0
+}
 
 func variantsOf(t proof.Table) map[proof.VariantKind]int {
 	n := map[proof.VariantKind]int{}

@@ -213,7 +213,7 @@ func plays() []play {
 
 		open(tare.CauseTask, bad("route/none", "no checkpoints", "has no checkpoints", nil, func(_ *tare.Record, t *tare.Task) { t.Scenario.Checkpoints = nil })),
 		open(tare.CauseAgent, bad("route/question", "a question and no call", "“Which shop do you mean?”", func() tare.Record { return newStage().end("There are two. Which shop do you mean?") }, nil)),
-		bad("route/missing", "nothing was done", "checkpoint found was not reached: no call of list_apps", func() tare.Record { return newStage().end("There is nothing to do.") }, nil),
+		bad("route/missing", "nothing was done", "checkpoint found was not reached: no call of list_apps", func() tare.Record { return newStage().end("Good morning to you.") }, nil),
 		bad("route/missing", "a value that is not the one that was found", `call 1 (scale_app) has app_id = "app_blog", and "app_shop" (found.app) was expected`, func() tare.Record {
 			blog := strings.ReplaceAll(shop3, "shop", "blog")
 			return newStage().list().call("scale_app", `{"app_id":"app_blog","instances":3}`, `{"app":`+blog+`}`).changes(false, "apps/app_blog", blog).

@@ -268,10 +268,35 @@ func (e *edit) reshow(i int, c tare.StateChange) {
 		return
 	}
 	shown, changed := reshown(v, c)
+	if len(c.Before) == 0 && e.lists(i, c.After) {
+		changed = listed(shown, c) || changed
+	}
 	if changed {
 		o.Data = jsonOf(shown)
 		o.Preview, o.Size = string(o.Data), len(o.Data)
 	}
+}
+
+// lists reports whether a call asks for a list that the item would be in: no argument says otherwise.
+func (e *edit) lists(i int, item json.RawMessage) bool {
+	of := objectOf(item)
+	for name, v := range objectOf(e.steps()[i].Call.Args) {
+		if field, there := of[name]; there && !tare.SameJSON(field, v) || !there && name != "cursor" && name != "page_size" {
+			return false
+		}
+	}
+	return true
+}
+
+// listed puts an item that came at the end of the last page of a list of its collection.
+func listed(v any, c tare.StateChange) bool {
+	m, ok := v.(map[string]any)
+	list, is := m[c.Collection].([]any)
+	if _, more := m["next_cursor"]; !ok || !is || more {
+		return false
+	}
+	m[c.Collection] = append(list, c.After)
+	return true
 }
 
 func reshown(v any, c tare.StateChange) (any, bool) {
