@@ -26,6 +26,9 @@ func TestBrokenPlatform(t *testing.T) {
 			t.Parallel()
 			shown := 0
 			for _, task := range tasks {
+				if task.ID == longList && bug.Name != "page-skips-an-item" {
+					continue // a long world is observed at every call; it is here for its pages
+				}
 				for _, c := range task.Controls {
 					rec := playIn(t, task, c.Agent, simulated(t, task, bug.Name))
 					v := benches[task.ID].Judge(rec)
@@ -47,6 +50,8 @@ func TestBrokenPlatform(t *testing.T) {
 	}
 }
 
-// quietBugs change no outcome of any scenario: the careful agents look again and see that the work is not done yet, and no
-// page hides what a scenario looks for. A list that leaves something out is beyond what the oracle can tell from a record.
-var quietBugs = []string{"operation-ends-at-once", "page-skips-an-item"}
+// longList is the scenario of a hundred apps.
+const longList = "scenarios/find_over_pages"
+
+// quietBugs change no outcome of any scenario: the careful agents look again and see that the work is not done yet.
+var quietBugs = []string{"operation-ends-at-once"}
