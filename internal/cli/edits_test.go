@@ -47,7 +47,7 @@ func TestEdits(t *testing.T) {
 	seen := map[tare.Outcome]int{}
 	err = withRigs(t, nil, func(ctx context.Context, rigs []*rig) error {
 		rapid.Check(t, func(rt *rapid.T) {
-			controls := drawEdits(rt, task, 3)
+			controls := drawEdits(rt, task, 2)
 			first := gradeAll(ctx, rt, rigs[0], task, controls, 0)
 			for mode := range gradingModes[1:] {
 				for i, v := range gradeAll(ctx, rt, rigs[1+mode], task, controls, 1+mode) {
@@ -61,6 +61,9 @@ func TestEdits(t *testing.T) {
 				failing, whole := probedBeside(ctx, rt, rigs[0], task, controls[i])
 				if v.Outcome == tare.Pass && (failing > 0 || !whole) {
 					rt.Errorf("%s: PASS, and of the hidden cases %d fail; all answered: %v", controls[i].Name, failing, whole)
+				}
+				if g, ok := v.Gate(tare.GateBehaviour); ok && g.Outcome == tare.Pass && (failing > 0 || !whole) {
+					rt.Errorf("%s: behaviour is right, and of the hidden cases %d fail; all answered: %v", controls[i].Name, failing, whole)
 				}
 				if v.RootGate == tare.GateBehaviour && failing == 0 && whole {
 					rt.Errorf("%s: stopped at behaviour, and every hidden case is right", controls[i].Name)
@@ -150,13 +153,22 @@ func probedBeside(ctx context.Context, t *rapid.T, r *rig, task *tare.Task, c ta
 	return len(task.Failing(got)), got.Complete
 }
 
-// drawEdits is n references that were edited, and one that was not, each with its test.
+// drawEdits is n references that were edited, one that was not, and a solution that is known to be wrong in what hidden cases
+// ask, each with the reference's test.
 func drawEdits(t *rapid.T, task *tare.Task, n int) []tare.Control {
 	i := slices.IndexFunc(task.Controls, func(c tare.Control) bool {
 		return c.Origin == tare.FromReference && strings.HasSuffix(c.Name, "+test")
 	})
 	whole := task.Controls[i]
-	out := []tare.Control{whole}
+	var bad []tare.Control
+	for _, c := range task.Controls {
+		if c.Origin == tare.FromBad && c.Expect.Gate == tare.GateBehaviour && c.Agent == "" {
+			bad = append(bad, c)
+		}
+	}
+	wrong := rapid.SampledFrom(bad).Draw(t, "wrong")
+	wrong.Apply = append(slices.Clone(wrong.Apply), task.References[0].Test)
+	out := []tare.Control{whole, wrong}
 	for k := range n {
 		tree := whole.Solution(task.Seed)
 		var said []string
