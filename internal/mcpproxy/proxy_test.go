@@ -194,6 +194,8 @@ func TestObserve(t *testing.T) {
 			{Collection: "refused", Tool: "refuses"},
 			{Collection: "nowhere", Tool: "json", Parse: "json", Items: "b"},
 			{Collection: "no_json", Tool: "names", Parse: "json"},
+			{Collection: "parts", Tool: "refuses"},
+			{Collection: "parts", Tool: "json", Parse: "json", Items: "a"},
 		}
 	})
 	for _, name := range []string{"a", "b", "c"} {
@@ -211,11 +213,12 @@ func TestObserve(t *testing.T) {
 		"refused": {Items: items()},
 		"nowhere": {Items: items()},
 		"no_json": {Items: items()},
+		"parts":   {Items: items(`{"id":"parts","n":1}`)}, // of which one was refused
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if len(reads) != 9 || reads[1].OK != true || string(reads[2].Args) != `{"from":"/data/a"}` {
+	if len(reads) != 11 || reads[1].OK != true || string(reads[2].Args) != `{"from":"/data/a"}` {
 		t.Errorf("%d reads: %+v", len(reads), reads)
 	}
 }
