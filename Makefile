@@ -33,8 +33,9 @@ check: ## gofmt, vet, staticcheck, import policy, generated files
 	$(GO) test -run '^TestImportPolicy' .
 	@scripts/check-generated
 
-bench: need build ## run every benchmark
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: need build ## print the table of figures (docs/performance.md); BENCH=all runs every benchmark as well
+	@scripts/figures
+	@if [ "$(BENCH)" = all ]; then $(GO) test -run '^$$' -bench . -benchmem ./...; fi
 
 fuzz: need build ## run every fuzz target for FUZZTIME (20s) each
 	@scripts/fuzz $(FUZZTIME)
