@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -87,7 +88,7 @@ type proofFlags struct {
 }
 
 func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags proofFlags) ([]proof.Table, error) {
-	if err := equipped(tasks); err != nil {
+	if err := errors.Join(equipped(tasks), a.servers(tasks)); err != nil {
 		return nil, err
 	}
 	var tables []proof.Table

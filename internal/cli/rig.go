@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -57,6 +58,32 @@ func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) erro
 	r := &rig{a: a, bugs: a.bugs, server: a.server, sb: sb, store: a.files(), grader: tare.GraderDigest(), known: known, inner: runtime.NumCPU(), now: time.Now, scanners: map[tare.Digest]*workspace.Scanner{}}
 	defer func() { err = errors.Join(err, sb.Close()) }()
 	return work(ctx, r)
+}
+
+// haveServer says when the program is not there that starts the live server of a scenario.
+func haveServer(t *tare.Task) error {
+	if t.Kind != tare.Scenario || t.Scenario.World.MCP == nil || len(t.Scenario.World.MCP.Command) == 0 {
+		return nil
+	}
+	program := t.Scenario.World.MCP.Command[0]
+	if _, err := exec.LookPath(program); err != nil {
+		mend := "install it, or put another server in its place: tare run --server"
+		if program == "npx" {
+			mend = "apt-get install -y nodejs npm (the servers come from npm the first time, over the network)"
+		}
+		return exit{exitRig, fmt.Errorf("the world of %s cannot be started: %w\n  to mend it: %s", t.ID, err, mend)}
+	}
+	return nil
+}
+
+// servers says when the program that starts a live scenario's own server is not there.
+func (a *app) servers(tasks []*tare.Task) error {
+	for _, t := range tasks {
+		if err := haveServer(t); err != nil && a.server == "" {
+			return err
+		}
+	}
+	return nil
 }
 
 // equipped says what is missing of a runner's tools: without them nothing can be graded, and that is no grade.

@@ -159,7 +159,7 @@ func forAgents(tasks []*tare.Task, withHeldOut bool) ([]*tare.Task, error) {
 
 func (a *app) runTasks(ctx context.Context, tasks []*tare.Task, f runFlags) error {
 	return a.withRig(ctx, func(ctx context.Context, r *rig) error {
-		if err := equipped(tasks); err != nil {
+		if err := errors.Join(equipped(tasks), a.servers(tasks)); err != nil {
 			return err
 		}
 		r.keep = f.keep

@@ -54,7 +54,7 @@ func writeVariantsOf(w io.Writer, t proof.Table, width int) {
 func writeVariants(w io.Writer, tables []proof.Table, o report.Options) error {
 	var made []proof.Table
 	for _, t := range tables {
-		if hasVariants(t) {
+		if hasVariants(t) && !t.Live {
 			made = append(made, t)
 		}
 	}

@@ -67,6 +67,7 @@ type Table struct {
 	Rows      []Row       `json:"rows"`
 	Idle      []string    `json:"idle,omitempty"`  // hidden cases that stop no control
 	Unfit     []string    `json:"unfit,omitempty"` // variants whose precondition does not hold
+	Live      bool        `json:"live,omitempty"`  // a scenario on a live server, which few variants fit
 }
 
 // OK reports whether every row came out as it must.
@@ -127,6 +128,7 @@ func Prove(ctx context.Context, task *tare.Task, judge Judge, o Options) (Table,
 	table.Rows, table.Unfit = append(table.Rows, derived...), unfit
 	if task.Kind == tare.Scenario {
 		table.Whole = table.Controls && o.Rejudge != nil
+		table.Live = task.Scenario.World.MCP != nil
 	}
 	if table.Controls {
 		table.Idle = idle(task, table.Rows)

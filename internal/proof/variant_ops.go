@@ -237,7 +237,7 @@ func isNumber(v json.RawMessage) bool {
 func opOverload(e *edit, s variantStep) bool {
 	for i, step := range e.steps() {
 		args := objectOf(step.Call.Args)
-		if len(args) == 0 || e.tool(i).Name == "" {
+		if len(args) == 0 || e.tool(i).Name == "" || !closed(e.tool(i)) {
 			continue
 		}
 		args[s.Arg] = json.RawMessage(`"high"`)
@@ -245,6 +245,14 @@ func opOverload(e *edit, s variantStep) bool {
 		return true
 	}
 	return false
+}
+
+// closed reports whether a tool takes no arguments but its own.
+func closed(t tare.Tool) bool {
+	var s struct {
+		More json.RawMessage `json:"additionalProperties"`
+	}
+	return json.Unmarshal(t.InputSchema, &s) == nil && string(s.More) == "false"
 }
 
 // opGuess inserts a read by an id that stands nowhere.
@@ -651,6 +659,9 @@ func opLose(e *edit, _ variantStep) bool {
 
 // opMeddle has something be other at the end that no call touched.
 func opMeddle(e *edit, _ variantStep) bool {
+	if e.ev.Watched != tare.WatchEvery {
+		return false // what happens between two calls is not looked at
+	}
 	for i := range e.ev.States {
 		s := &e.ev.States[i]
 		if s.Label != tare.LabelAfter {
