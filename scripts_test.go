@@ -83,16 +83,23 @@ func TestFuzzBoundsMinimising(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a/b/x_test.go"), []byte("package b\n\nfunc FuzzOne(f *testing.F) {}\nfunc FuzzTwo(f *testing.F) {}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(script(t, "fuzz"), "7s")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GO="+tool(t, dir, "go-says", `echo "go $*"`))
-	out, err := cmd.CombinedOutput()
+	fuzz := func(lists string) (string, error) {
+		cmd := exec.Command(script(t, "fuzz"), "7s")
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GO="+tool(t, dir, "go-says", `if [ "$2" = -list ]; then printf '`+lists+`'; else echo "go $*"; fi`))
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	out, err := fuzz(`FuzzOne\nFuzzTwo\n`)
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, target := range []string{"FuzzOne", "FuzzTwo"} {
-		if want := "go test -run ^$ -fuzz ^" + target + "$ -fuzztime 7s -fuzzminimizetime 10x ./a/b"; !strings.Contains(string(out), want) {
+		if want := "go test -run ^$ -fuzz ^" + target + "$ -fuzztime 7s -fuzzminimizetime 10x ./a/b"; !strings.Contains(out, want) {
 			t.Errorf("%q is missing from\n%s", want, out)
 		}
+	}
+	if out, err := fuzz(`FuzzOne\nok\n`); err == nil || !strings.Contains(out, "has no target FuzzTwo that runs") {
+		t.Errorf("a target that the go command does not know passed: %v\n%s", err, out)
 	}
 }
