@@ -77,7 +77,7 @@ func TestOneKillChangesNothing(t *testing.T) {
 	}
 	sb = &killsOnce{Sandbox: box}
 	r, err = GoTest{}.Run(t.Context(), sb, TestRequest{Tree: goTree(t), Nodes: []string{other}, Wall: long})
-	if err != nil || !r.Complete || r.Signal != "" || outcomes(r)[other] != "passed" || sb.runs != 3 {
+	if err != nil || !r.Complete || r.Signal != "" || outcomes(r)[other] != "passed" || !sb.killed || sb.runs < 2 { // a third run builds, unless what was built is kept
 		t.Errorf("go: %d runs, complete %v, signal %q, tests %v, error %v", sb.runs, r.Complete, r.Signal, r.Tests, err)
 	}
 }

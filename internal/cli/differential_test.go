@@ -219,7 +219,7 @@ func scripts() []tare.AgentScript {
 
 func TestDifferential(t *testing.T) {
 	binary := secondServer(t)
-	task, err := suite.LoadTask("../../suites/scenarios/scale_to_three")
+	task, err := suite.LoadTask("../suite/testdata/scenarios/scale_to_three") // the second server knows no more tools than this one needs
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -249,7 +249,7 @@ func TestRefused(t *testing.T) {
 		want  string
 	}{
 		"fixture":   {func(c *episode.Config) { c.Evidence.Task.Category = tare.Fixture }, "fixture"},
-		"kind":      {func(c *episode.Config) { c.Evidence.Task.Kind = tare.Scenario }, "scenario"},
+		"kind":      {func(c *episode.Config) { c.Evidence.Task.Kind = "riddle" }, "riddle"},
 		"hash":      {func(c *episode.Config) { c.Episode.TaskHash = "sha256:other" }, "sha256:other"},
 		"task":      {func(c *episode.Config) { c.Episode.Task = "s/u" }, "s/u"},
 		"isolation": {func(c *episode.Config) { c.Episode.Isolation = "none" }, "isolation"},
