@@ -204,7 +204,9 @@ func started(t *testing.T, c *exec.Cmd) string {
 // TestKillingKillsOnlyOurs shows that victims are processes below this one, and that each is noted.
 func TestKillingKillsOnlyOurs(t *testing.T) {
 	c := exec.Command("/bin/sh", "-c", "sh -c 'read y'; read x")
-	c.Stdin, _ = os.Open("/dev/zero") // never a line
+	if _, err := c.StdinPipe(); err != nil { // never a line; Wait closes it, and so ends whoever was not killed
+		t.Fatal(err)
+	}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
