@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ func TestPatience(t *testing.T) {
 	busy := func(n int) {
 		for range n {
 			c := exec.Command("/bin/sh", "-c", "while :; do :; done")
+			c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the kernel may share a processor out by sessions
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
