@@ -28,6 +28,7 @@ type Evidence struct {
 	Unmade    []Unmade          `json:"unmade,omitempty"`   // worlds that the agent's tree does not lend itself to
 	Unvaried  string            `json:"unvaried,omitempty"` // why no world was varied where one was called for: tests of that language see code as text alone
 	Graft     *Graft            `json:"graft,omitempty"`    // the tree with the bug grafted back, where one was needed
+	Vuln      *VulnEvidence     `json:"vuln,omitempty"`     // of a vulnerability; then there are changes and no runs
 	Scenario  *ScenarioEvidence `json:"scenario,omitempty"` // of a scenario; then there are neither changes nor runs
 	Stopped   string            `json:"stopped,omitempty"`  // the gate after which nothing more was gathered, as it would change nothing
 }

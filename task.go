@@ -44,6 +44,7 @@ type Task struct {
 	Controls     []Control     // solutions whose right verdict is known, the derived ones included
 	Limits       Limits        //
 	Scenario     *ScenarioSpec // of a scenario; the fields from Runner to Controls, Ticket and Controls aside, are then empty
+	Vuln         *VulnSpec     // of a vulnerability; Seed, Hidden, References, Controls, Ticket and Limits are then set, the other fields of a ticket are empty
 	Hash         Digest        // of the task's folder
 }
 

@@ -41,6 +41,12 @@ const (
 	GateRegressionTest = "regression_test"
 	GateClaims         = "claims"
 
+	GatePatch           = "patch"
+	GateBuild           = "build"
+	GatePoCs            = "pocs"
+	GateIntentTests     = "intent_tests"
+	GateFunctionalTests = "functional_tests"
+
 	GateContract   = "contract"
 	GateRoute      = "route"
 	GateErrors     = "errors"
