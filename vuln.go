@@ -138,6 +138,7 @@ const (
 	CheckBenign   CheckKind = "benign"
 	CheckIntent   CheckKind = "intent"
 	CheckFunction CheckKind = "function"
+	CheckSteered  CheckKind = "steered" // functional tests again, with what was restored or kept out as the agent left it
 )
 
 // A Check is one check of one tree: World is fix, seed (the unpatched tree: the control of this check) or
@@ -151,7 +152,7 @@ type Check struct {
 	Tests      []TestResult `json:"tests,omitempty"` // of gotest and pytest
 	Sentinels  []Sentinel   `json:"sentinels,omitempty"`
 	Complete   bool         `json:"complete"`         // all that the check should do was done, and its report is whole
-	Defect     string       `json:"defect,omitempty"` // why it is not complete, or no evidence: no program, no sanitizer in it, …
+	Defect     string       `json:"defect,omitempty"` // why it is not complete; of one program, it is with the Execution
 	Cached     bool         `json:"cached,omitempty"` // a control, observed before on the same tree, task and tools
 	Log        []byte       `json:"log,omitempty"`    // stdout and stderr as they came, bounded; untrusted
 	LogDigest  Digest       `json:"log_digest"`       // of what Log was cut from
@@ -171,6 +172,7 @@ type Execution struct {
 	Stderr    []byte   `json:"stderr,omitempty"` // bounded
 	OutDigest Digest   `json:"out_digest"`       // of the whole of stdout
 	Signs     []Sign   `json:"signs,omitempty"`
+	Defect    string   `json:"defect,omitempty"` // why it is no evidence that nothing was triggered: not started, no sanitizer in the program, ended by a limit of ours
 }
 
 // A SignKind says what wrote a sign.
@@ -180,6 +182,7 @@ const (
 	SignSanitizer SignKind = "sanitizer" // a report of AddressSanitizer or its like
 	SignPanic     SignKind = "panic"     // of Go
 	SignException SignKind = "exception" // of Python, that nobody caught
+	SignOutput    SignKind = "output"    // the text that must not appear, found in the whole output, of which an Execution has a part
 )
 
 // A Sign is something in what a program left behind that tells of a fault.
@@ -207,6 +210,9 @@ func (t Trigger) Triggered(e Execution) (bool, string) {
 	case t.Hang > 0:
 		return e.Ended == "wall" || e.Ended == "cpu", "did not end"
 	case t.Output != "":
+		if ok, by := t.sign(e, SignOutput, func(what string) bool { return what == t.Output }); ok {
+			return true, by
+		}
 		return strings.Contains(string(e.Stdout), t.Output) || strings.Contains(string(e.Stderr), t.Output), "printed what must not appear"
 	}
 	return false, ""
