@@ -1,6 +1,8 @@
 package tare
 
 import (
+	"fmt"
+	"path"
 	"strings"
 	"time"
 )
@@ -23,6 +25,14 @@ type VulnSpec struct {
 	Function  *TestSet // the project's own tests; nil: none
 	Protected []string // patterns of package path.Match, "**" for any number of parts, of files that are restored before tests
 	Module    *ModuleSpec
+
+	Equivalent []Equivalent // mutants of references that are right fixes
+}
+
+// An Equivalent is a mutant of a reference that does what the reference does, and why: that no check kills it says nothing.
+type Equivalent struct {
+	ID  string
+	Why string
 }
 
 // Reports are what is known of the vulnerability, as text.
@@ -37,6 +47,31 @@ type Script struct {
 	Name string // its path in the task's folder
 	Text string
 	Wall time.Duration // 0: the default of whoever runs it
+}
+
+// Protects reports whether the file at path p is one of those that are restored before tests.
+func (v *VulnSpec) Protects(p string) bool {
+	for _, pattern := range v.Protected {
+		if fits(strings.Split(pattern, "/"), strings.Split(p, "/")) {
+			return true
+		}
+	}
+	return false
+}
+
+// fits matches the parts of a path: "**" stands for any number of parts, none included.
+func fits(pattern, parts []string) bool {
+	if len(pattern) == 0 {
+		return len(parts) == 0
+	}
+	if pattern[0] == "**" {
+		return fits(pattern[1:], parts) || len(parts) > 0 && fits(pattern, parts[1:])
+	}
+	if len(parts) == 0 {
+		return false
+	}
+	ok, err := path.Match(pattern[0], parts[0])
+	return ok && err == nil && fits(pattern[1:], parts[1:])
 }
 
 // A Driver is a program that calls the subject. Its files are laid over the built tree, where they win, and Build makes it.
@@ -76,6 +111,31 @@ type Trigger struct {
 	Hang      time.Duration // it runs for longer
 	Output    string        // that must not appear
 	At        string        // a function that must be in the report's or the panic's trace; "" for any
+}
+
+// String says in a few words what t is.
+func (t Trigger) String() string {
+	var s string
+	switch {
+	case t.Sanitizer != "":
+		s = "a sanitizer's report of " + t.Sanitizer
+	case t.Panic != "":
+		s = "a panic or exception: " + t.Panic
+	case t.Signal != "":
+		s = "signal " + t.Signal
+	case t.Exit != nil:
+		s = fmt.Sprintf("exit status %d", *t.Exit)
+	case t.Hang > 0:
+		s = fmt.Sprintf("a run of more than %v", t.Hang)
+	case t.Output != "":
+		s = fmt.Sprintf("output that holds %q", t.Output)
+	default:
+		return "nothing"
+	}
+	if t.At != "" {
+		s += " in " + t.At
+	}
+	return s
 }
 
 // A Benign is a set of inputs on which the patched build must do as the reference's: same status, same output.

@@ -36,7 +36,7 @@ func (a *app) listTasks(tasks []*tare.Task) error {
 		for _, t := range tasks {
 			err := a.writeJSON(map[string]any{
 				"schema": "tare.task-summary/1", "id": t.ID, "kind": t.Kind, "title": t.Title, "category": t.Category, "runner": t.Runner,
-				"hash": t.Hash, "requirements": len(t.Requirements), "cases": len(t.Cases), "controls": len(t.Controls), "proof": a.proofOf(t),
+				"hash": t.Hash, "requirements": len(t.Requirements), "cases": questions(t), "controls": len(t.Controls), "proof": a.proofOf(t),
 			})
 			if err != nil {
 				return err
@@ -50,7 +50,7 @@ func (a *app) listTasks(tasks []*tare.Task) error {
 	var lines []report.Line
 	for _, t := range tasks {
 		lines = append(lines, report.Line{Cells: []string{
-			t.ID, clip(t.Title, 40), string(t.Category), fmt.Sprint(len(t.Cases)), fmt.Sprint(len(t.Controls)), string(a.proofOf(t).Status),
+			t.ID, clip(t.Title, 40), string(t.Category), fmt.Sprint(questions(t)), fmt.Sprint(len(t.Controls)), string(a.proofOf(t).Status),
 		}})
 	}
 	return report.Table(a.stdout, cols, lines, a.options())

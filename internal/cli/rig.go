@@ -90,7 +90,7 @@ func (a *app) servers(tasks []*tare.Task) error {
 func equipped(tasks []*tare.Task) error {
 	seen := map[string]bool{}
 	for _, t := range tasks {
-		if seen[t.Runner] || t.Kind == tare.Scenario { // which has no runner
+		if seen[t.Runner] || t.Kind != tare.Ticket { // others have no runner
 			continue
 		}
 		seen[t.Runner] = true

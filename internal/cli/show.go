@@ -213,11 +213,14 @@ func (a *app) showTask(t *tare.Task, ticket bool) error {
 	if a.json() {
 		return a.writeJSON(map[string]any{
 			"schema": "tare.task-summary/1", "id": t.ID, "kind": t.Kind, "title": t.Title, "category": t.Category, "runner": t.Runner, "hash": t.Hash,
-			"requirements": t.Requirements, "visible": t.Visible, "sources": t.Sources, "cases": len(t.Cases), "controls": len(t.Controls), "proof": a.proofOf(t),
+			"requirements": t.Requirements, "visible": t.Visible, "sources": t.Sources, "cases": questions(t), "controls": len(t.Controls), "proof": a.proofOf(t),
 		})
 	}
-	if t.Kind == tare.Scenario {
+	switch t.Kind {
+	case tare.Scenario:
 		return a.showScenario(t, ticket)
+	case tare.Vuln:
+		return a.showVuln(t, ticket)
 	}
 	w := a.stdout
 	fmt.Fprintf(w, "%s  %s\n%s, %s, runner %s, %s\nproof: %s\n", t.ID, printable(t.Title), t.Kind, t.Category, t.Runner, t.Hash, a.proofOf(t).Status)

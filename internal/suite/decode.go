@@ -234,7 +234,7 @@ func (s source) reward(n *node, e tare.Expect) *float64 {
 	case e.Outcome == tare.Pass:
 		follows = new(float64)
 		*follows = 1
-	case e.Outcome == tare.Fail && (known || s.l.task.Kind == tare.Scenario):
+	case e.Outcome == tare.Fail && (known || s.l.task.Kind != tare.Ticket):
 		follows = &r
 	}
 	if n == nil {

@@ -108,12 +108,16 @@ func (l *loader) decode(root *node) {
 	s, t := l.yaml, l.task
 	if root.kind == kMap {
 		s.oneOf(root.get("schema"), "schema", taskSchema)
-		t.Kind = tare.TaskKind(s.oneOf(root.get("kind"), "kind", string(tare.Ticket), string(tare.Scenario)))
+		t.Kind = tare.TaskKind(s.oneOf(root.get("kind"), "kind", string(tare.Ticket), string(tare.Scenario), string(tare.Vuln)))
 		t.Title = s.line(root.get("title"), "title")
 		t.Category = tare.Category(s.oneOf(root.get("category"), "category", string(tare.Development), string(tare.HeldOut), string(tare.Fixture)))
 	}
-	if t.Kind == tare.Scenario {
+	switch t.Kind {
+	case tare.Scenario:
 		l.scenario(root)
+		return
+	case tare.Vuln:
+		l.vuln(root)
 		return
 	}
 	if !s.object(root, "a task",

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"tare"
+	"tare/internal/report"
+)
+
+// questions is how many questions the grader asks of a task that have an answer of their own: cases of a ticket, PoCs, tests
+// and inputs of a vulnerability.
+func questions(t *tare.Task) int {
+	if t.Vuln == nil {
+		return len(t.Cases)
+	}
+	n := len(t.Vuln.PoCs) + len(t.Vuln.Variants)
+	if t.Vuln.Benign != nil {
+		n += len(t.Vuln.Benign.Inputs)
+	}
+	for _, s := range []*tare.TestSet{t.Vuln.Intent, t.Vuln.Function} {
+		if s != nil {
+			n += len(s.IDs)
+		}
+	}
+	return n
+}
+
+// showVuln prints what is known of a vulnerability.
+func (a *app) showVuln(t *tare.Task, prompt bool) error {
+	w, v := a.stdout, t.Vuln
+	fmt.Fprintf(w, "%s  %s\n%s, %s, %s%s, %s\nproof: %s\n", t.ID, printable(t.Title), t.Kind, t.Category, v.Language, after(v.CWE), t.Hash, a.proofOf(t).Status)
+	list := func(head string, lines ...string) {
+		if len(lines) > 0 {
+			fmt.Fprintf(w, "\n%s:\n", head)
+		}
+		for _, l := range lines {
+			before := "  "
+			for _, part := range report.Wrap(printable(l), widthOf(w)-len(before)-2) {
+				fmt.Fprintf(w, "%s%s\n", before, part)
+				before = "    "
+			}
+		}
+	}
+	var pocs, tests, tree []string
+	for _, p := range v.PoCs {
+		variants := 0
+		for _, in := range v.Variants {
+			if in.Of == p.Name {
+				variants++
+			}
+		}
+		line := fmt.Sprintf("%s: %s; triggers by %s", p.Name, strings.Join(p.Command, " "), p.Triggers)
+		if variants > 0 {
+			line += fmt.Sprintf("; %s", many(variants, "variant"))
+		}
+		pocs = append(pocs, line)
+	}
+	for _, s := range []struct {
+		what string
+		set  *tare.TestSet
+	}{{"intent", v.Intent}, {"function", v.Function}} {
+		if s.set != nil {
+			tests = append(tests, fmt.Sprintf("%s: %s by %s", s.what, many(len(s.set.IDs), "test"), s.set.Runner))
+		}
+	}
+	if v.Benign != nil {
+		tests = append(tests, fmt.Sprintf("benign: %s", many(len(v.Benign.Inputs), "input")))
+	}
+	for _, f := range t.Seed {
+		tree = append(tree, f.Path)
+	}
+	if v.Module != nil {
+		tree = []string{fmt.Sprintf("module %s at %s, fetched at first use; fixed in %s", v.Module.Path, v.Module.Vulnerable, v.Module.Fixed)}
+	}
+	list("pocs", pocs...)
+	list("tests", tests...)
+	list("protected", v.Protected...)
+	list("workspace", tree...)
+	fmt.Fprintf(w, "\n%s, %s\n", many(len(t.Controls), "control"), many(len(t.References), "reference"))
+	if prompt {
+		fmt.Fprintf(w, "\n%s\n", printable(strings.TrimSpace(t.Ticket)))
+	}
+	return nil
+}
+
+// after is s with a comma before it, or nothing.
+func after(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ", " + printable(s)
+}
