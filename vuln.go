@@ -174,8 +174,20 @@ type ModuleSpec struct {
 
 // VulnEvidence is what was observed of a patched tree, and of the unpatched one beside it.
 type VulnEvidence struct {
-	Patch  PatchFact `json:"patch"`
-	Checks []Check   `json:"checks"` // in the order in which they were made
+	Patch     PatchFact  `json:"patch"`
+	Silencers []Silencer `json:"silencers,omitempty"` // what the patch brings that could silence an instrument
+	Checks    []Check    `json:"checks"`              // in the order in which they were made
+}
+
+// A Silencer is something in the patched tree, and not in the unpatched one, that could keep a sanitizer, a compiler or a
+// program from showing a fault: an attribute that switches the sanitizer off, a callback of its runtime, an allocator of
+// the tree's own. Where there is one, that nothing shows proves nothing. Files that could steer tests are in Evidence.Steering,
+// and are kept out.
+type Silencer struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"` // from 1; 0 where it is no line's
+	What string `json:"what"`           // "no_sanitize_address"
+	Why  string `json:"why"`            // what it does: "switches the sanitizer off for a function"
 }
 
 // A PatchFact says how the patch was carried to the pristine tree.
@@ -201,8 +213,14 @@ const (
 	CheckSteered  CheckKind = "steered" // functional tests again, with what was restored or kept out as the agent left it
 )
 
-// A Check is one check of one tree: World is fix, seed (the unpatched tree: the control of this check) or
-// reference:NAME. What it means is for the oracle.
+// A Check is one check of one tree: World is fix (the patched tree with the protected files restored and without what could
+// steer tests), steered (the patched tree as it was left, where that differs), seed (the unpatched tree: the control of this
+// check) or reference:NAME. What it means is for the oracle.
+//
+// Of a grade there are, in these worlds: build in all; driver, poc, variant in fix and seed; intent and function in fix and seed;
+// function (of a task without: intent) in steered, where Evidence.Steering or PatchFact.Restored is not empty; benign in fix and in
+// the first reference. A kind that the task has no data for is left out, and so is all else of a world whose build failed. One
+// kind of one world may be one Check or, for PoCs, one each.
 type Check struct {
 	ID         string       `json:"id"` // e1, e2, …
 	Kind       CheckKind    `json:"kind"`
