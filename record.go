@@ -114,8 +114,6 @@ const (
 	WorldTextSeed World = "text-seed"
 	WorldPoison   World = "poison"
 	WorldGraft    World = "graft"
-
-	WorldSteered World = "steered" // of a vulnerability: the patched tree as it was left, with what fix keeps out or puts back
 )
 
 // WorldReference is the world of the reference with that name.

@@ -214,13 +214,12 @@ const (
 )
 
 // A Check is one check of one tree: World is fix (the patched tree with the protected files restored and without what could
-// steer tests), steered (the patched tree as it was left, where that differs), seed (the unpatched tree: the control of this
-// check) or reference:NAME. What it means is for the oracle.
+// steer tests), seed (the unpatched tree: the control of this check) or reference:NAME. What it means is for the oracle.
 //
-// Of a grade there are, in these worlds: build in all; driver, poc, variant in fix and seed; intent and function in fix and seed;
-// function (of a task without: intent) in steered, where Evidence.Steering or PatchFact.Restored is not empty; benign in fix and in
-// the first reference. A kind that the task has no data for is left out, and so is all else of a world whose build failed. One
-// kind of one world may be one Check or, for PoCs, one each.
+// Of a grade there are, in these worlds: build in all; driver, poc, variant, intent and function in fix and seed; steered in fix,
+// where Evidence.Steering or PatchFact.Restored is not empty; benign in fix and in the first reference. A kind that the task has
+// no data for is left out, and so is all else of a world whose build failed. One kind of one world may be one Check or, for
+// PoCs, one each.
 type Check struct {
 	ID         string       `json:"id"` // e1, e2, …
 	Kind       CheckKind    `json:"kind"`
