@@ -1,0 +1,447 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"tare"
+	"tare/internal/check"
+	"tare/internal/sandbox"
+)
+
+// A VulnRequest says what to observe of a tree in which a vulnerability was to be repaired.
+type VulnRequest struct {
+	Task     *tare.Task
+	Final    tare.Tree // what the agent left; a .git in it is left out
+	Sandbox  sandbox.Sandbox
+	Jobs     int                          // how many commands may run at a time; default 2
+	Only     func(tare.CheckKind) bool    // nil: all. What others need, the build, is made in any case
+	Controls bool                         // observe the unpatched tree as well, and of benign inputs the reference
+	OnOutput func(tare.CheckKind, []byte) // progress, perhaps from several at a time
+}
+
+// GatherVuln observes r. The error is that of ctx, when it has ended; whatever else of ours fails is in Evidence.Problems,
+// and does not keep the other checks from being made. The order of the checks and their ids do not depend on which ends first.
+func GatherVuln(ctx context.Context, r VulnRequest) (tare.Evidence, error) {
+	s := OpenVuln(r)
+	type named struct {
+		what string
+		do   func(context.Context) (tare.Check, error)
+	}
+	var steps []named
+	add := func(w *vulnWorld, kind tare.CheckKind, do func(context.Context) (tare.Check, error)) {
+		if s.wants(kind) {
+			steps = append(steps, named{fmt.Sprintf("checking %s of %s", kind, w.world), do})
+		}
+	}
+	v := r.Task.Vuln
+	for _, w := range s.worlds() {
+		fix, control := w == s.fix, w == s.seed
+		add(w, tare.CheckBuild, w.build)
+		if v.Driver != nil {
+			add(w, tare.CheckDriver, w.driver)
+		}
+		if fix || control {
+			add(w, tare.CheckPoC, w.pocs)
+			if len(v.Variants) > 0 {
+				add(w, tare.CheckVariant, w.variants)
+			}
+		}
+		if v.Benign != nil && !control {
+			add(w, tare.CheckBenign, w.benign)
+		}
+		if v.Intent != nil && (fix || control) {
+			add(w, tare.CheckIntent, w.intent)
+		}
+		if v.Function != nil && (fix || control) {
+			add(w, tare.CheckFunction, w.function)
+		}
+		if v.Function != nil && fix && s.lay.steered() {
+			add(w, tare.CheckSteered, s.steered)
+		}
+	}
+	checks := make([]tare.Check, len(steps))
+	errs := make([]error, len(steps))
+	parallel(len(steps), len(steps), func(i int) { checks[i], errs[i] = steps[i].do(ctx) })
+	if err := ctx.Err(); err != nil {
+		return tare.Evidence{}, fmt.Errorf("gathering evidence: %w", err)
+	}
+	ev := tare.Evidence{Isolation: r.Sandbox.Isolation(), Changes: s.lay.changes, Steering: s.lay.steering, Vuln: &tare.VulnEvidence{Patch: s.Patch(), Checks: []tare.Check{}}}
+	for i, c := range checks {
+		switch {
+		case errors.Is(errs[i], errNotBuilt):
+		case errs[i] != nil:
+			ev.Problems = append(ev.Problems, tare.Problem{Where: steps[i].what, Error: errs[i].Error()})
+		default:
+			c.ID = fmt.Sprintf("e%d", len(ev.Vuln.Checks)+1)
+			ev.Vuln.Checks = append(ev.Vuln.Checks, c)
+		}
+	}
+	return ev, nil
+}
+
+// errNotBuilt says that a check was not made because its tree, or the driver, could not be built.
+var errNotBuilt = errors.New("it was not built")
+
+// VulnChecks are the checks of one tree, each made when it is asked for. What was built stays, and no run can change it.
+// Its methods may be called from several goroutines. Where the build failed, those that need it answer with a check that is
+// not complete and says so.
+type VulnChecks struct {
+	VulnRequest
+	lay       *vulnLayout
+	slots     chan struct{}
+	fix, seed *vulnWorld
+}
+
+// OpenVuln readies the checks of r.Final. Nothing is run yet, and there is nothing to close.
+func OpenVuln(r VulnRequest) *VulnChecks {
+	s := &VulnChecks{VulnRequest: r, lay: newVulnLayout(r.Task, r.Final)}
+	if s.Jobs <= 0 {
+		s.Jobs = defaultJobs
+	}
+	s.slots = make(chan struct{}, s.Jobs)
+	s.fix = s.world(tare.WorldFix, s.lay.graded())
+	s.seed = s.world(tare.WorldSeed, r.Task.Seed)
+	return s
+}
+
+func (s *VulnChecks) world(name tare.World, t tare.Tree) *vulnWorld {
+	return &vulnWorld{VulnChecks: s, world: name, tree: t}
+}
+
+// worlds are those that are observed.
+func (s *VulnChecks) worlds() []*vulnWorld {
+	out := []*vulnWorld{s.fix}
+	if !s.Controls {
+		return out
+	}
+	out = append(out, s.seed)
+	if refs := s.Task.References; s.Task.Vuln.Benign != nil && len(refs) > 0 && s.wants(tare.CheckBenign) {
+		out = append(out, s.world(tare.WorldReference(refs[0].Name), s.Task.Seed.Overlay(refs[0].Fix)))
+	}
+	return out
+}
+
+func (s *VulnChecks) wants(k tare.CheckKind) bool { return s.Only == nil || s.Only(k) }
+
+// Patch says how the patch came to the pristine tree.
+func (s *VulnChecks) Patch() tare.PatchFact {
+	return tare.PatchFact{Digest: s.lay.final.Digest(), Empty: len(s.lay.changes) == 0, Restored: s.lay.restored, Collided: s.lay.collided}
+}
+
+// Steering is what was kept out of the graded trees.
+func (s *VulnChecks) Steering() []tare.Steering { return s.lay.steering }
+
+// Build builds the tree, and the driver where there is one; it is made once.
+func (s *VulnChecks) Build(ctx context.Context) (tare.Check, error) {
+	c, err := s.fix.build(ctx)
+	if err != nil || s.Task.Vuln.Driver == nil || !c.Complete || c.Executions != nil && c.Executions[0].Exit != 0 {
+		return c, err
+	}
+	return s.fix.driver(ctx)
+}
+
+// PoC runs the PoC with that index.
+func (s *VulnChecks) PoC(ctx context.Context, i int) (tare.Check, error) {
+	p := s.Task.Vuln.PoCs[i]
+	return s.fix.answer(s.fix.starts(ctx, tare.CheckPoC, []check.Start{s.poc(p, p.Name, p.Input)}))
+}
+
+// Intent runs the hidden tests, which the task must have.
+func (s *VulnChecks) Intent(ctx context.Context) (tare.Check, error) {
+	return s.fix.answer(s.fix.intent(ctx))
+}
+
+// Function runs the project's own tests, which the task must have.
+func (s *VulnChecks) Function(ctx context.Context) (tare.Check, error) {
+	return s.fix.answer(s.fix.function(ctx))
+}
+
+// answer makes a check of one that could not be made for want of a build.
+func (w *vulnWorld) answer(c tare.Check, err error) (tare.Check, error) {
+	if errors.Is(err, errNotBuilt) {
+		c.Complete, c.Defect, err = false, "the build failed", nil
+	}
+	return c, err
+}
+
+// poc is a run of p with an input of its own or of a variant.
+func (s *VulnChecks) poc(p tare.PoC, id string, input []byte) check.Start {
+	return check.Start{ID: id, Command: p.Command, Input: input, Stdin: p.Stdin, Wall: p.Wall, Trigger: &p.Triggers}
+}
+
+// steered runs the functional tests on the tree as the agent left it, with all that could steer.
+func (s *VulnChecks) steered(ctx context.Context) (tare.Check, error) {
+	w := s.world(tare.WorldFix, s.lay.final)
+	w.asLeft = true
+	c, err := w.function(ctx)
+	c.Kind = tare.CheckSteered
+	return c, err
+}
+
+// A vulnWorld is one tree, and what has been built of it.
+type vulnWorld struct {
+	*VulnChecks
+	world  tare.World
+	tree   tare.Tree
+	asLeft bool // with what could steer in place
+
+	mu              sync.Mutex
+	built, driven   *check.Built
+	builtC, drivenC tare.Check
+}
+
+// check is an empty check of that kind.
+func (w *vulnWorld) check(kind tare.CheckKind) tare.Check {
+	return tare.Check{Kind: kind, World: w.world, Tree: w.tree.Digest(), Executions: []tare.Execution{}}
+}
+
+// slot takes one of the places for commands that run at a time; the function gives it back.
+func (w *vulnWorld) slot(ctx context.Context) (func(), error) {
+	select {
+	case w.slots <- struct{}{}:
+		return func() { <-w.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (w *vulnWorld) output(kind tare.CheckKind) func([]byte) {
+	if w.OnOutput == nil || w.world != tare.WorldFix {
+		return nil
+	}
+	return func(p []byte) { w.OnOutput(kind, p) }
+}
+
+// build builds the tree unless that was done.
+func (w *vulnWorld) build(ctx context.Context) (tare.Check, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.buildOnce(ctx)
+}
+
+func (w *vulnWorld) buildOnce(ctx context.Context) (tare.Check, error) {
+	if w.built != nil {
+		return w.builtC, nil
+	}
+	v := w.Task.Vuln
+	b, c, err := w.buildOf(ctx, tare.CheckBuild, check.Subject{Tree: w.tree, Language: v.Language, Script: v.Build})
+	if err == nil {
+		w.built, w.builtC = &b, c
+	}
+	return c, err
+}
+
+// buildOf has a subject built.
+func (w *vulnWorld) buildOf(ctx context.Context, kind tare.CheckKind, s check.Subject) (check.Built, tare.Check, error) {
+	c := w.check(kind)
+	free, err := w.slot(ctx)
+	if err != nil {
+		return check.Built{}, c, err
+	}
+	defer free()
+	s.OnOutput = w.output(kind)
+	b, err := s.Build(ctx, w.Sandbox)
+	if err != nil {
+		return b, c, err
+	}
+	c.Tree, c.Complete = s.Tree.Digest(), true
+	if s.Script.Text != "" {
+		c.Executions = append(c.Executions, b.Did)
+		c.Seconds = b.Did.Seconds
+	}
+	c.Log, c.LogDigest = b.Log.Bytes(), b.Log.Digest()
+	return b, c, nil
+}
+
+// driver lays the driver over what was built and builds it, unless that was done.
+func (w *vulnWorld) driver(ctx context.Context) (tare.Check, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.driverOnce(ctx)
+}
+
+func (w *vulnWorld) driverOnce(ctx context.Context) (tare.Check, error) {
+	if w.driven != nil {
+		return w.drivenC, nil
+	}
+	c, err := w.buildOnce(ctx)
+	if err != nil {
+		return c, err
+	}
+	if !w.built.OK {
+		return w.check(tare.CheckDriver), errNotBuilt
+	}
+	v := w.Task.Vuln
+	s := check.Subject{Tree: w.built.Tree.Overlay(v.Driver.Files), Language: v.Language, Script: v.Driver.Build}
+	b, c, err := w.buildOf(ctx, tare.CheckDriver, s)
+	if err == nil {
+		w.driven, w.drivenC = &b, c
+	}
+	return c, err
+}
+
+// ready is what programs are run in: what the build left, with the driver where there is one.
+func (w *vulnWorld) ready(ctx context.Context) (tare.Tree, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := &w.built
+	if w.Task.Vuln.Driver != nil {
+		b = &w.driven
+		if _, err := w.driverOnce(ctx); err != nil {
+			return nil, err
+		}
+	} else if _, err := w.buildOnce(ctx); err != nil {
+		return nil, err
+	}
+	if !(*b).OK {
+		return nil, errNotBuilt
+	}
+	return (*b).Tree, nil
+}
+
+// pocs runs all PoCs.
+func (w *vulnWorld) pocs(ctx context.Context) (tare.Check, error) {
+	var starts []check.Start
+	for _, p := range w.Task.Vuln.PoCs {
+		starts = append(starts, w.poc(p, p.Name, p.Input))
+	}
+	return w.starts(ctx, tare.CheckPoC, starts)
+}
+
+// variants runs all variants, each as the PoC that it was made of. Their ids are POC/NAME.
+func (w *vulnWorld) variants(ctx context.Context) (tare.Check, error) {
+	var starts []check.Start
+	for _, in := range w.Task.Vuln.Variants {
+		i := slices.IndexFunc(w.Task.Vuln.PoCs, func(p tare.PoC) bool { return p.Name == in.Of })
+		if i < 0 {
+			return w.check(tare.CheckVariant), fmt.Errorf("variant %s is of PoC %s, which is none", in.Name, in.Of)
+		}
+		starts = append(starts, w.poc(w.Task.Vuln.PoCs[i], in.Of+"/"+in.Name, in.Data))
+	}
+	return w.starts(ctx, tare.CheckVariant, starts)
+}
+
+// benign runs all benign inputs.
+func (w *vulnWorld) benign(ctx context.Context) (tare.Check, error) {
+	var starts []check.Start
+	for _, in := range w.Task.Vuln.Benign.Inputs {
+		starts = append(starts, check.Start{ID: in.Name, Command: w.Task.Vuln.Benign.Command, Input: in.Data, Stdin: w.Task.Vuln.Benign.Stdin})
+	}
+	return w.starts(ctx, tare.CheckBenign, starts)
+}
+
+// starts runs programs, each in a copy of what was built, several at a time.
+func (w *vulnWorld) starts(ctx context.Context, kind tare.CheckKind, starts []check.Start) (tare.Check, error) {
+	c := w.check(kind)
+	built, err := w.ready(ctx)
+	if err != nil {
+		return c, err
+	}
+	return w.startsIn(ctx, c, built, starts)
+}
+
+// startsIn is starts in a given tree.
+func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, built tare.Tree, starts []check.Start) (tare.Check, error) {
+	c.Executions = make([]tare.Execution, len(starts))
+	logs := make([]check.Log, len(starts))
+	errs := make([]error, len(starts))
+	parallel(w.Jobs, len(starts), func(i int) {
+		free, err := w.slot(ctx)
+		if err != nil {
+			errs[i] = err
+			return
+		}
+		defer free()
+		s := starts[i]
+		s.Tree, s.Language, s.OnOutput = built, w.Task.Vuln.Language, w.output(c.Kind)
+		if s.Wall <= 0 {
+			s.Wall = w.Task.Limits.Check
+		}
+		c.Executions[i], logs[i], errs[i] = s.Run(ctx, w.Sandbox)
+	})
+	var log check.Log
+	for i, s := range starts {
+		if errs[i] != nil {
+			return c, fmt.Errorf("%s: %w", s.ID, errs[i])
+		}
+		if len(starts) > 1 && len(logs[i].Bytes()) > 0 {
+			fmt.Fprintf(&log, "[%s]\n", s.ID)
+		}
+		log.Append(&logs[i])
+		c.Seconds += c.Executions[i].Seconds
+		if e := c.Executions[i]; e.Defect != "" && c.Defect == "" {
+			c.Defect = s.ID + ": " + e.Defect
+		}
+	}
+	c.Complete = c.Defect == ""
+	c.Log, c.LogDigest = log.Bytes(), log.Digest()
+	return c, nil
+}
+
+func (w *vulnWorld) intent(ctx context.Context) (tare.Check, error) {
+	return w.tests(ctx, tare.CheckIntent, w.Task.Vuln.Intent)
+}
+
+func (w *vulnWorld) function(ctx context.Context) (tare.Check, error) {
+	return w.tests(ctx, tare.CheckFunction, w.Task.Vuln.Function)
+}
+
+// tests runs a set of tests.
+func (w *vulnWorld) tests(ctx context.Context, kind tare.CheckKind, set *tare.TestSet) (tare.Check, error) {
+	if set.Runner == "cases" {
+		return w.cases(ctx, kind, set)
+	}
+	c := w.check(kind)
+	if _, err := w.ready(ctx); err != nil {
+		return c, err
+	}
+	r, err := check.For(set.Runner)
+	if err != nil {
+		return c, err
+	}
+	free, err := w.slot(ctx)
+	if err != nil {
+		return c, err
+	}
+	defer free()
+	t := w.tree
+	if !w.asLeft {
+		t = t.Overlay(set.Files)
+	}
+	req := check.TestRequest{Tree: t, Nodes: set.IDs, Wall: set.Wall, Steered: w.asLeft, OnOutput: w.output(kind)}
+	if req.Wall <= 0 {
+		req.Wall = w.Task.Limits.Check
+	}
+	run, err := r.Run(ctx, w.Sandbox, req)
+	if err != nil {
+		return c, err
+	}
+	c.Tree, c.Tests, c.Sentinels = t.Digest(), run.Tests, run.Sentinels
+	c.Complete, c.Defect, c.Seconds = run.Complete, run.Defect, run.Seconds
+	c.Executions = append(c.Executions, tare.Execution{
+		ID: set.Runner, Command: run.Command, Started: true, Exit: run.Exit, Signal: run.Signal, Ended: run.Ended, Seconds: run.Seconds, OutDigest: tare.HashBytes(run.Output),
+	})
+	c.Log, c.LogDigest = run.Output, tare.HashBytes(run.Output)
+	return c, nil
+}
+
+// cases starts the program once for each case. What must come out stays here.
+func (w *vulnWorld) cases(ctx context.Context, kind tare.CheckKind, set *tare.TestSet) (tare.Check, error) {
+	c := w.check(kind)
+	built, err := w.ready(ctx)
+	if err != nil {
+		return c, err
+	}
+	if !w.asLeft {
+		built = built.Overlay(set.Files)
+	}
+	var starts []check.Start
+	for _, p := range set.Cases {
+		starts = append(starts, check.Start{ID: p.ID, Command: p.Command, Input: p.Stdin, Stdin: true})
+	}
+	return w.startsIn(ctx, c, built, starts)
+}
