@@ -1,0 +1,3 @@
+module sealpass/inner
+
+go 1.24

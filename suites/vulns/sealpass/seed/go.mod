@@ -1,0 +1,3 @@
+module sealpass
+
+go 1.24

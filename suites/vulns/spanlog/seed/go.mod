@@ -1,0 +1,3 @@
+module spanlog
+
+go 1.24
