@@ -1,0 +1,3 @@
+./wxtel
+decode
+-

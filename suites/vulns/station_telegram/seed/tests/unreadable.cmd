@@ -1,0 +1,3 @@
+./wxtel
+decode
+tests/missing.bin
