@@ -140,6 +140,7 @@ type Run struct {
 	Ended     string       `json:"ended,omitempty"` // the limit that ended it: wall, memory, …
 	Seconds   float64      `json:"seconds"`
 	Warm      bool         `json:"warm,omitempty"`   // forked from an interpreter that is kept ready, rather than started
+	Reused    bool         `json:"reused,omitempty"` // made for another row of the same pass of a proof, of the same tree
 	Complete  bool         `json:"complete"`         // the report came, whole, with this run's nonce and its end mark
 	Defect    string       `json:"defect,omitempty"` // why the report is not complete: "no end mark", "line 3 is no JSON", …
 	Sentinels []Sentinel   `json:"sentinels,omitempty"`

@@ -23,6 +23,11 @@ import (
 
 // play is production's player: every episode, control and solution goes through it.
 func (r *rig) play(ctx context.Context, job run.Job, w io.Writer) (tare.Record, error) {
+	return r.playBeside(ctx, job, w, nil)
+}
+
+// playBeside is play where others may have made some of the observations.
+func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, shared *evidence.Shared) (tare.Record, error) {
 	who, err := r.agent(job)
 	if err != nil {
 		return tare.Record{}, err
@@ -34,7 +39,7 @@ func (r *rig) play(ctx context.Context, job run.Job, w io.Writer) (tare.Record, 
 	cfg := episode.Config{
 		Episode:  job.Episode,
 		Agent:    who,
-		Evidence: evidence.Request{Task: job.Task, Sandbox: r.sb, Jobs: r.inner},
+		Evidence: evidence.Request{Task: job.Task, Sandbox: r.sb, Jobs: r.inner, Shared: shared},
 		Record:   w,
 		Scanner:  scanner,
 		Now:      r.now,

@@ -10,10 +10,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"tare"
+	"tare/internal/evidence"
 	"tare/internal/proof"
 	"tare/internal/report"
 	"tare/internal/run"
@@ -122,7 +124,7 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 			}
 			o.Controls = func(c tare.Control) bool { return slices.Contains(flags.rows, c.Name) }
 		}
-		table, err := proof.Prove(ctx, t, r.judgeControl, o)
+		table, err := proof.Prove(ctx, t, r.passes(), o)
 		if err != nil {
 			return tables, err
 		}
@@ -176,15 +178,42 @@ func (r *rig) rejudge(task *tare.Task, rec tare.Record) tare.Verdict {
 	return one.Judge(task, rec, "")
 }
 
+// passes judges the controls of one task. Those of one pass share what they have in common, unless each command is to start
+// from nothing.
+func (r *rig) passes() proof.Judge {
+	var mu sync.Mutex
+	shared := map[int]*evidence.Shared{}
+	return func(ctx context.Context, task *tare.Task, c tare.Control, pass int) (run.Result, error) {
+		if r.a.cold {
+			return r.judgeControl(ctx, task, c)
+		}
+		mu.Lock()
+		if shared[pass] == nil {
+			shared[pass] = evidence.NewShared()
+		}
+		with := shared[pass]
+		mu.Unlock()
+		return r.judgeBeside(ctx, task, c, with)
+	}
+}
+
 // judgeControl plays a control on production's path and judges it; nothing of it is kept.
 func (r *rig) judgeControl(ctx context.Context, task *tare.Task, c tare.Control) (run.Result, error) {
+	return r.judgeBeside(ctx, task, c, nil)
+}
+
+// judgeBeside is judgeControl where others may have made some of the observations.
+func (r *rig) judgeBeside(ctx context.Context, task *tare.Task, c tare.Control, shared *evidence.Shared) (run.Result, error) {
 	job := run.Job{Task: task, Episode: r.episode(task, controlAgent+c.Name)}
 	if c.Agent != "" {
 		job.Episode.Agent = controlAgent + c.Agent
 	} else {
 		job.Solution = c.Solution(task.Seed)
 	}
-	one := run.Rig{Play: r.play, Attempts: 2, Grader: r.grader}
+	play := func(ctx context.Context, job run.Job, w io.Writer) (tare.Record, error) {
+		return r.playBeside(ctx, job, w, shared)
+	}
+	one := run.Rig{Play: play, Attempts: 2, Grader: r.grader}
 	results, err := one.Run(ctx, "", run.Plan{Jobs: []run.Job{job}}, nil)
 	if err != nil {
 		return run.Result{}, err

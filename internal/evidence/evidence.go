@@ -22,7 +22,8 @@ type Request struct {
 	Final   tare.Tree // the agent's workspace when it stopped; a .git in it is left out
 	Sandbox sandbox.Sandbox
 	Runner  check.Runner
-	Jobs    int // how many commands may run at a time; default 2
+	Jobs    int     // how many commands may run at a time; default 2
+	Shared  *Shared // observations that other gatherings of the task may have made; nil: none
 
 	Without tare.Without // defences that are off; none in production
 }
@@ -105,10 +106,13 @@ func (g *gatherer) gather(ctx context.Context) {
 
 // outside makes the runs that the agent's own tests have no part in. ok is false when one of them could not be made.
 func (g *gatherer) outside(ctx context.Context) (visible, behaviour tare.Run, ok bool) {
+	graded := g.lay.graded()
+	key := graded.Digest()
 	steps := []step{{
 		role: tare.RoleVisible, world: tare.WorldFix, what: "running the visible tests",
 		do: func(ctx context.Context) (tare.Run, error) {
-			return g.Runner.Run(ctx, g.Sandbox, g.tests(g.lay.graded(), g.Task.Visible))
+			req := g.tests(graded, g.Task.Visible)
+			return g.observed(keyOf("visible", string(key)), func() (tare.Run, error) { return g.Runner.Run(ctx, g.Sandbox, req) })
 		},
 	}}
 	if len(g.lay.steering) > 0 {
@@ -133,7 +137,9 @@ func (g *gatherer) outside(ctx context.Context) (visible, behaviour tare.Run, ok
 	}
 	steps = append(steps, step{
 		role: tare.RoleBehaviour, world: tare.WorldFix, what: "asking the probe",
-		do: func(ctx context.Context) (tare.Run, error) { return g.probe(ctx, g.lay.graded(), false) },
+		do: func(ctx context.Context) (tare.Run, error) {
+			return g.observed(keyOf("probe", string(key)), func() (tare.Run, error) { return g.probe(ctx, graded, false) })
+		},
 	})
 	runs, ok := g.wave(ctx, steps)
 	if !ok {
@@ -173,7 +179,10 @@ func (g *gatherer) list(ctx context.Context) bool {
 	lists := make([]listing, len(trees))
 	errs := make([]error, len(trees))
 	parallel(g.Jobs, len(trees), func(i int) {
-		lists[i].nodes, lists[i].broken, errs[i] = g.Runner.Tests(ctx, g.Sandbox, trees[i])
+		lists[i], _, errs[i] = share(g.Shared, keyOf("tests", string(trees[i].Digest())), func() (l listing, err error) {
+			l.nodes, l.broken, err = g.Runner.Tests(ctx, g.Sandbox, trees[i])
+			return l, err
+		}, func(listing) bool { return true })
 	})
 	for _, err := range errs {
 		if err != nil {

@@ -191,7 +191,7 @@ func (g *gatherer) crossed(fix, bug tare.Tree) []world {
 			if err != nil {
 				return nil, err
 			}
-			return g.Runner.Cross(ctx, g.Sandbox, text, varied, src)
+			return g.cross(ctx, text, varied)
 		}}
 	}
 	return []world{
@@ -201,10 +201,14 @@ func (g *gatherer) crossed(fix, bug tare.Tree) []world {
 			if _, ok := g.Runner.(check.Varier); ok {
 				return g.varied(ctx, fix, tare.WorldRewrite)
 			}
-			return g.Runner.Rewrite(ctx, g.Sandbox, fix, src)
+			return g.derive(ctx, making{op: "rewrite", from: []tare.Tree{fix}, make: func(ctx context.Context, from []tare.Tree) (tare.Tree, error) {
+				return g.Runner.Rewrite(ctx, g.Sandbox, from[0], src)
+			}})
 		}},
 		{name: tare.WorldPoison, make: func(ctx context.Context) (tare.Tree, error) {
-			return g.Runner.Poison(ctx, g.Sandbox, fix, g.Task.Seed, src)
+			return g.derive(ctx, making{op: "poison", from: []tare.Tree{fix, g.Task.Seed}, make: func(ctx context.Context, from []tare.Tree) (tare.Tree, error) {
+				return g.Runner.Poison(ctx, g.Sandbox, from[0], from[1], src)
+			}})
 		}},
 	}
 }
@@ -220,7 +224,17 @@ func (g *gatherer) varied(ctx context.Context, tree tare.Tree, w tare.World) (ta
 	for _, ref := range g.Task.References {
 		salt += " " + string(ref.Fix.Digest())
 	}
-	return v.Vary(ctx, g.Sandbox, tree, g.Task.Sources, string(tare.HashBytes([]byte(salt))))
+	salt = string(tare.HashBytes([]byte(salt)))
+	return g.derive(ctx, making{op: "vary", salt: salt, from: []tare.Tree{tree}, make: func(ctx context.Context, from []tare.Tree) (tare.Tree, error) {
+		return v.Vary(ctx, g.Sandbox, from[0], g.Task.Sources, salt)
+	}})
+}
+
+// cross is the tree that reads as text and behaves as behaviour.
+func (g *gatherer) cross(ctx context.Context, text, behaviour tare.Tree) (tare.Tree, error) {
+	return g.derive(ctx, making{op: "cross", from: []tare.Tree{text, behaviour}, make: func(ctx context.Context, from []tare.Tree) (tare.Tree, error) {
+		return g.Runner.Cross(ctx, g.Sandbox, from[0], from[1], g.Task.Sources)
+	}})
 }
 
 // vary tries candidates that would earn credit once more on a right tree and on a wrong one, both varied: a test that answers
@@ -246,7 +260,7 @@ func (g *gatherer) vary(ctx context.Context, cs []candidate, right, wrong world)
 			if err != nil {
 				return nil, err
 			}
-			return g.Runner.Cross(ctx, g.Sandbox, t, varied, g.Task.Sources) // only what is loaded differs
+			return g.cross(ctx, t, varied) // only what is loaded differs
 		}})
 	}
 	if !g.try(ctx, nodesOf(cs), worlds) {

@@ -16,8 +16,9 @@ import (
 	"tare/internal/suite"
 )
 
-// A Judge plays a control and judges it. It is production's own path, wired by the caller.
-type Judge func(ctx context.Context, task *tare.Task, c tare.Control) (run.Result, error)
+// A Judge plays a control and judges it. It is production's own path, wired by the caller. pass counts from 0: what is
+// observed in one is never used in another.
+type Judge func(ctx context.Context, task *tare.Task, c tare.Control, pass int) (run.Result, error)
 
 // Options say how to prove.
 type Options struct {
@@ -181,7 +182,7 @@ func play(ctx context.Context, task *tare.Task, controls []tare.Control, passes 
 	for range max(1, o.Jobs) {
 		wg.Go(func() {
 			for t := range turns {
-				res, err := judge(ctx, task, controls[t.control])
+				res, err := judge(ctx, task, controls[t.control], t.pass)
 				if err != nil {
 					cancel(fmt.Errorf("proving %s, control %s: %w", task.ID, controls[t.control].Name, err))
 					return

@@ -51,7 +51,7 @@ func fixture() (*tare.Task, map[string]tare.Verdict) {
 func judge(verdicts map[string]tare.Verdict, alter func(name string, n int, v *tare.Verdict)) proof.Judge {
 	var mu sync.Mutex
 	asked := map[string]int{}
-	return func(_ context.Context, task *tare.Task, c tare.Control) (run.Result, error) {
+	return func(_ context.Context, task *tare.Task, c tare.Control, _ int) (run.Result, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		v, ok := verdicts[c.Name]

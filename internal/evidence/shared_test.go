@@ -1,0 +1,119 @@
+package evidence
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare"
+)
+
+// beside gathers with shared.
+func beside(t *testing.T, f *fake, final tare.Tree, shared *Shared) tare.Evidence {
+	t.Helper()
+	ev, err := Gather(context.Background(), Request{Task: fakeTask(), Final: final, Sandbox: box{}, Runner: f, Jobs: 2, Shared: shared})
+	if err != nil || len(ev.Problems) > 0 {
+		t.Fatalf("%v, %v", err, ev.Problems)
+	}
+	return ev
+}
+
+// asked counts the calls of f that begin with prefix.
+func asked(f *fake, prefix string) int {
+	n := 0
+	for _, c := range f.calls {
+		if strings.HasPrefix(c, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+const visibleOfFix = "run:text fix+acts right+has none+last:tests/t_old::one,tests/t_old::two"
+
+// TestShared gathers solutions with the same fix and other tests beside each other: what they have in common is observed
+// once, and the evidence is what each would have by itself.
+func TestShared(t *testing.T) {
+	solutions := []tare.Tree{
+		solved("tests/t_new", "x genuine"), solved("tests/t_new", "x vacuous"), solved("tests/t_new", "y genuine\nz text"),
+		solved("checks/t_far", "q genuine"), solved("hook", "", "tests/t_new", "x genuine"), solved("src/t_in", "x genuine"),
+	}
+	f, shared := &fake{}, NewShared()
+	for i, final := range solutions {
+		alone, err := gather(&fake{}, final, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev := beside(t, f, final, shared)
+		for k := range ev.Runs {
+			if ev.Runs[k].Reused && i == 0 {
+				t.Errorf("run %s of the first was made for another", ev.Runs[k].ID)
+			}
+			ev.Runs[k].Reused = false
+		}
+		if d := cmp.Diff(alone, ev); d != "" {
+			t.Errorf("solution %d: alone and beside others (-alone +beside):\n%s", i, d)
+		}
+	}
+	// two have a test where the seed keeps none, so that it is in the graded tree and goes with the sources; a hook goes with them too
+	for call, want := range map[string]int{
+		visibleOfFix: 3, "probe:text fix": 4, "tests:seed": 1, "poison": 4, "vary:text fix": 8,
+		"run:text fix+acts right+has none+last:tests/t_new::x": 3, // an agent's own tests are run for each
+	} {
+		if got := asked(f, call); got != want {
+			t.Errorf("%s: asked %d times, want %d\n%s", call, got, want, strings.Join(f.calls, "\n"))
+		}
+	}
+}
+
+// TestNotShared leaves what is no whole observation, or of another tree, to the one who made it.
+func TestNotShared(t *testing.T) {
+	for name, spoil := range map[string]func(*tare.Run){
+		"no whole report": func(r *tare.Run) { r.Complete = false },
+		"ended by us":     func(r *tare.Run) { r.Ended = "wall" },
+	} {
+		f, shared := &fake{}, NewShared()
+		f.forge = func(call string, r tare.Run) tare.Run {
+			if call == visibleOfFix && asked(f, visibleOfFix) == 1 {
+				spoil(&r)
+			}
+			return r
+		}
+		beside(t, f, solved("tests/t_new", "x genuine"), shared)
+		beside(t, f, solved("tests/t_new", "x vacuous"), shared)
+		if got := asked(f, visibleOfFix); got != 2 {
+			t.Errorf("%s: asked %d times", name, got)
+		}
+	}
+	f, shared := &fake{}, NewShared()
+	beside(t, f, solved("tests/t_new", "x genuine"), shared)
+	ev := beside(t, f, solved("src/s", "text fix\nacts right\nhas none\nlast\n", "tests/t_new", "x genuine"), shared)
+	if slices.ContainsFunc(ev.Runs, func(r tare.Run) bool { return r.Reused }) {
+		t.Error("an observation of another tree was used")
+	}
+}
+
+// TestSharedIsBounded makes more observations than are kept, and uses the latest.
+func TestSharedIsBounded(t *testing.T) {
+	shared := NewShared()
+	made := 0
+	get := func(key string) {
+		if _, _, err := share(shared, keyOf(key), func() (int, error) { made++; return made, nil }, func(int) bool { return true }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 3 * maxShared {
+		get("first")
+		get(strings.Repeat("x", i))
+	}
+	if made != 1+3*maxShared || len(shared.kept) != maxShared {
+		t.Errorf("made %d, kept %d", made, len(shared.kept))
+	}
+	get("")
+	if made != 2+3*maxShared {
+		t.Error("the oldest was kept")
+	}
+}
