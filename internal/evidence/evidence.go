@@ -137,9 +137,7 @@ func (g *gatherer) outside(ctx context.Context) (visible, behaviour tare.Run, ok
 	}
 	steps = append(steps, step{
 		role: tare.RoleBehaviour, world: tare.WorldFix, what: "asking the probe",
-		do: func(ctx context.Context) (tare.Run, error) {
-			return g.observed(keyOf("probe", string(key)), func() (tare.Run, error) { return g.probe(ctx, graded, false) })
-		},
+		do: func(ctx context.Context) (tare.Run, error) { return g.probeOnce(ctx, graded, key) },
 	})
 	runs, ok := g.wave(ctx, steps)
 	if !ok {
@@ -314,6 +312,11 @@ func (g *gatherer) tests(tree tare.Tree, nodes []string) check.TestRequest {
 		req.Twin = g.Task.Visible[sum]
 	}
 	return req
+}
+
+// probeOnce is probe, or what it said of the tree with that digest before.
+func (g *gatherer) probeOnce(ctx context.Context, tree tare.Tree, digest tare.Digest) (tare.Run, error) {
+	return g.observed(keyOf("probe", string(digest)), func() (tare.Run, error) { return g.probe(ctx, tree, false) })
 }
 
 // probe asks the task's probe all cases on tree. No expected value goes along.

@@ -69,7 +69,7 @@ func (g *gatherer) lent(ctx context.Context, cs []candidate, base, fix, bug tare
 func (g *gatherer) graftStep(w tare.World, tree tare.Tree) step {
 	return step{
 		role: tare.RoleGraft, world: w, what: "asking the probe whether the bug is back",
-		do: func(ctx context.Context) (tare.Run, error) { return g.probe(ctx, tree, false) },
+		do: func(ctx context.Context) (tare.Run, error) { return g.probeOnce(ctx, tree, tree.Digest()) },
 	}
 }
 

@@ -318,7 +318,8 @@ func (g *gatherer) step(w world, tree *tare.Tree, nodes []tare.TestNode) step {
 			if w.shape != nil {
 				w.shape(&req)
 			}
-			return g.Runner.Run(ctx, g.Sandbox, req)
+			key := keyOf(append([]string{"regression", string(t.Digest()), req.DirName, fmt.Sprint(req.Reverse)}, ids...)...)
+			return g.observed(key, func() (tare.Run, error) { return g.Runner.Run(ctx, g.Sandbox, req) })
 		},
 	}
 }

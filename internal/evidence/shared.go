@@ -10,8 +10,8 @@ import (
 )
 
 // Shared lets gatherings of one task, by one runner in one sandbox, use an observation of each other's where all that it is
-// made of is the same to the byte: visible tests and probe of the same graded tree, the list of the tests of the same tree,
-// the worlds made of the same sources. Only whole observations are kept, and only the latest. A proof uses one for each pass,
+// made of is the same to the byte: tests and probe on the same tree, the list of the tests of the same tree, the worlds made of
+// the same sources. Only whole observations are kept, and only the latest. A proof uses one for each pass,
 // so that every observation behind a row is made anew in each; a grade uses none.
 type Shared struct {
 	mu   sync.Mutex
@@ -19,7 +19,7 @@ type Shared struct {
 }
 
 // maxShared bounds what is kept. The rows of a task that have their sources in common follow each other.
-const maxShared = 48
+const maxShared = 96
 
 // A kept observation is made by whoever asks first; the others wait.
 type kept struct {

@@ -89,10 +89,18 @@ func TestNotShared(t *testing.T) {
 		}
 	}
 	f, shared := &fake{}, NewShared()
-	beside(t, f, solved("tests/t_new", "x genuine"), shared)
-	ev := beside(t, f, solved("src/s", "text fix\nacts right\nhas none\nlast\n", "tests/t_new", "x genuine"), shared)
-	if slices.ContainsFunc(ev.Runs, func(r tare.Run) bool { return r.Reused }) {
-		t.Error("an observation of another tree was used")
+	first := beside(t, f, solved("tests/t_new", "x genuine"), shared)
+	other := beside(t, f, solved("src/s", "text fix\nacts right\nhas none\nlast\n", "tests/t_new", "x genuine"), shared)
+	reused := map[tare.World]bool{}
+	for _, r := range other.Runs {
+		same := slices.ContainsFunc(first.Runs, func(o tare.Run) bool { return o.Tree == r.Tree && o.Role == r.Role && o.World == r.World })
+		if r.Reused && !same {
+			t.Errorf("%s %s: an observation of another tree was used", r.Role, r.World)
+		}
+		reused[r.World] = r.Reused
+	}
+	if reused[tare.WorldFix] || reused[tare.WorldAgain] || !reused[tare.WorldSeed] || !reused[tare.WorldTwin("ta")] {
+		t.Errorf("what hangs on the fix is made anew, what does not is not: %v", reused)
 	}
 }
 
