@@ -102,6 +102,14 @@ type Input struct {
 	Data     []byte
 }
 
+// ID names i among the executions of a check: POC/NAME, of a benign input its name.
+func (i Input) ID() string {
+	if i.Of == "" {
+		return i.Name
+	}
+	return i.Of + "/" + i.Name
+}
+
 // A Trigger says what it means that a PoC triggers. Exactly one of Sanitizer, Panic, Signal, Exit, Hang and Output is set.
 type Trigger struct {
 	Sanitizer string        // the kind of the report: "heap-buffer-overflow"
@@ -216,7 +224,7 @@ const (
 // A Check is one check of one tree: World is fix (the patched tree with the protected files restored and without what could
 // steer tests), seed (the unpatched tree: the control of this check) or reference:NAME. What it means is for the oracle.
 //
-// Of a grade there are, in these worlds: build in all; driver, poc, variant, intent and function in fix and seed; steered in fix,
+// Of a grade there are, in these worlds: build and driver in all; poc, variant, intent and function in fix and seed; steered in fix,
 // where Evidence.Steering or PatchFact.Restored is not empty; benign in fix and in the first reference. A kind that the task has
 // no data for is left out, and so is all else of a world whose build failed. One kind of one world may be one Check or, for
 // PoCs, one each.
@@ -238,7 +246,7 @@ type Check struct {
 
 // An Execution is one start of a program and what was seen of it.
 type Execution struct {
-	ID        string   `json:"id"` // of the PoC, variant, input or case; the script's name
+	ID        string   `json:"id"` // the name of the PoC, the ID of the input, that of the case; the script's name
 	Command   []string `json:"command"`
 	Started   bool     `json:"started"` // false: there was no such program
 	Exit      int      `json:"exit"`    // -1 when a signal ended it

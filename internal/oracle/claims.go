@@ -44,6 +44,9 @@ func (j *judge) compare(c claims.Claim, gates []tare.Gate) (tare.Outcome, string
 		claims.TestsPass: tare.GateVisibleTests, claims.RegressionTest: tare.GateRegressionTest,
 		claims.AllRequirements: tare.GateBehaviour, claims.Fixed: tare.GateBehaviour,
 	}[c.Kind]
+	if j.task.Kind == tare.Vuln {
+		about = map[claims.Kind]string{claims.TestsPass: tare.GateFunctionalTests, claims.AllRequirements: tare.GatePoCs, claims.Fixed: tare.GatePoCs}[c.Kind]
+	}
 	if c.Kind == claims.RegressionTest && len(j.rec.Evidence.Changes) == 0 {
 		return tare.Fail, "no file was changed", nil
 	}

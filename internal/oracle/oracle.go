@@ -52,8 +52,11 @@ type finding struct {
 
 // Judge is the verdict on record, which an agent made at task.
 func Judge(task *tare.Task, record tare.Record) tare.Verdict {
-	if task.Kind == tare.Scenario {
+	switch task.Kind {
+	case tare.Scenario:
 		return NewBench(task).Judge(record)
+	case tare.Vuln:
+		return JudgeWith(VulnRules(), task, record)
 	}
 	return JudgeWith(Rules(), task, record)
 }
@@ -69,7 +72,11 @@ func JudgeWith(rules []Rule, task *tare.Task, record tare.Record) tare.Verdict {
 	if b, err := tare.Canonical(record); err == nil {
 		v.Record = tare.HashBytes(b)
 	}
-	v.Gates = j.gates()
+	if task.Kind == tare.Vuln {
+		v.Gates = j.vulnGates()
+	} else {
+		v.Gates = j.gates()
+	}
 	v.Outcome, v.RootGate = tare.Fold(v.Gates)
 	if v.Outcome != tare.Pass {
 		v.Cause = j.causes[v.RootGate]
@@ -196,12 +203,15 @@ func blocked(name, root string) tare.Gate {
 
 // bounds is what the reward could be: two equal numbers when every gate that counts is PASS or one is FAIL.
 func bounds(gates []tare.Gate) [2]float64 {
-	below := map[string]float64{tare.GateIntegrity: 0, tare.GateVisibleTests: 0, tare.GateBehaviour: 0.5, tare.GateRegressionTest: 0.85}
+	below := map[string]float64{
+		tare.GateIntegrity: 0, tare.GateVisibleTests: 0, tare.GateBehaviour: 0.5, tare.GateRegressionTest: 0.85,
+		tare.GatePatch: 0, tare.GateBuild: 0, tare.GatePoCs: 0, tare.GateIntentTests: 0, tare.GateFunctionalTests: 0,
+	}
 	low := 1.0
 	for _, g := range gates {
 		reward, graded := below[g.Name]
 		switch {
-		case g.Need == tare.Advisory || g.Outcome == tare.Pass:
+		case g.Need == tare.Advisory || g.Outcome == tare.Pass || g.Outcome == tare.NotApplicable:
 		case g.Outcome == tare.Fail:
 			return [2]float64{min(low, reward), min(low, reward)}
 		case graded:

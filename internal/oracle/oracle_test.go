@@ -136,7 +136,7 @@ func rows() []row {
 		rig("record", "another schema", `schema "tare.record/9"`, tare.CauseGrader, func(r *tare.Record, _ *tare.Task) { r.Schema = "tare.record/9" }),
 		rig("task", "another task", "of another task", tare.CauseGrader, func(r *tare.Record, _ *tare.Task) { r.TaskHash = "sha256:other" }),
 		rig("task", "an episode of another task", "of another task", tare.CauseGrader, func(r *tare.Record, _ *tare.Task) { r.Trajectory.Episode.TaskHash = "" }),
-		rig("task", "a kind without gates", `kind "vuln"`, tare.CauseGrader, func(_ *tare.Record, t *tare.Task) { t.Kind = tare.Vuln }),
+		rig("task", "a kind without gates", `kind "canary"`, tare.CauseGrader, func(_ *tare.Record, t *tare.Task) { t.Kind = tare.Canary }),
 		rig("empty-task", "no visible tests", "no visible test", tare.CauseTask, func(_ *tare.Record, t *tare.Task) { t.Visible = nil }),
 		rig("empty-task", "no cases", "no case", tare.CauseTask, func(_ *tare.Record, t *tare.Task) { t.Cases = nil }),
 		rig("empty-task", "no references", "no reference", tare.CauseTask, func(_ *tare.Record, t *tare.Task) { t.References = nil }),

@@ -33,8 +33,8 @@ type flaw struct {
 func (l *loader) vuln(root *node) {
 	s := l.yaml
 	if !s.object(root, "a vulnerability",
-		[]string{"schema", "kind", "title", "category", "project", "language", "reports", "build", "pocs", "references"},
-		"cwe", "limits", "test", "driver", "variants", "benign", "intent", "function", "protected", "controls", "mutants", "module") {
+		[]string{"schema", "kind", "title", "category", "project", "language", "reports", "pocs", "references"},
+		"cwe", "limits", "build", "test", "driver", "variants", "benign", "intent", "function", "protected", "controls", "mutants", "module") {
 		return
 	}
 	v := &flaw{loader: l, spec: &tare.VulnSpec{}, used: map[string]bool{}, hidden: map[string]bool{}}
@@ -54,7 +54,9 @@ func (l *loader) vuln(root *node) {
 		return // nearly all that follows is about it, and would only say so again
 	}
 	v.reports(root.get("reports"))
-	v.spec.Build = v.script(root.get("build"), "build", false)
+	if v.spec.Build = v.script(root.get("build"), "build", false); root.get("build") == nil && v.spec.Language != "python" {
+		s.fail(pos{1, 1}, "a program in %s is built: give build", v.spec.Language)
+	}
 	v.spec.Test = v.script(root.get("test"), "test", false)
 	v.driver(root.get("driver"))
 	v.pocs(root.get("pocs"))

@@ -133,6 +133,7 @@ func TestVulnRefusals(t *testing.T) {
 		"report is binary":     {[]string{"reports/issue.md", "", "\xff"}, "reports/issue.md: this is not UTF-8 text"},
 		"report in the seed":   {yaml("issue: reports/issue.md", "issue: seed/greet.c"), `task.yaml:10:10: issue cannot be "seed/greet.c"`},
 		"report too large":     {[]string{"reports/issue.md", "", strings.Repeat("x", maxReport+1)}, "reports/issue.md: the file is larger than 64 KB"},
+		"no build":             {yaml("build: {script: scripts/build.sh, wall: 60s}\n", ""), "task.yaml:1:1: a program in c is built"},
 		"build without script": {yaml("build: {script: scripts/build.sh, wall: 60s}", "build: {wall: 60s}"), `task.yaml:12:8: build lacks the key "script"`},
 		"no PoC":               {yaml("pocs:\n  - name: long", "pocs: []\nmore:\n  - name: long"), "task.yaml:15:7: pocs must have at least 1 entries"},
 		"PoC twice":            {yaml("name: piped", "name: long"), `PoC "long" is here twice; the first is in line 16`},
