@@ -59,7 +59,7 @@ func GatherVuln(ctx context.Context, r VulnRequest) (tare.Evidence, error) {
 		if v.Function != nil && (fix || control) {
 			add(w, tare.CheckFunction, w.function)
 		}
-		if v.Function != nil && fix && s.lay.steered() {
+		if (v.Function != nil || v.Intent != nil) && fix && s.lay.steered() {
 			add(w, tare.CheckSteered, s.steered)
 		}
 	}
@@ -173,12 +173,19 @@ func (s *VulnChecks) poc(p tare.PoC, id string, input []byte) check.Start {
 	return check.Start{ID: id, Command: p.Command, Input: input, Stdin: p.Stdin, Wall: p.Wall, Trigger: &p.Triggers}
 }
 
-// steered runs the functional tests on the tree as the agent left it, with all that could steer.
+// steered runs the functional tests, or the hidden ones where there are no others, on the tree as the agent left it, with
+// all that could steer.
 func (s *VulnChecks) steered(ctx context.Context) (tare.Check, error) {
 	w := s.world(tare.WorldFix, s.lay.final)
 	w.asLeft = true
-	c, err := w.function(ctx)
-	c.Kind = tare.CheckSteered
+	set := s.Task.Vuln.Function
+	if set == nil {
+		set = s.Task.Vuln.Intent
+	}
+	c, err := w.tests(ctx, tare.CheckSteered, set)
+	if errors.Is(err, errNotBuilt) && s.fix.built != nil && s.fix.built.OK {
+		c.Complete, c.Defect, err = false, "as it was left, the tree does not build", nil
+	}
 	return c, err
 }
 
@@ -409,7 +416,7 @@ func (w *vulnWorld) tests(ctx context.Context, kind tare.CheckKind, set *tare.Te
 	}
 	defer free()
 	t := w.tree
-	if !w.asLeft {
+	if !w.asLeft || set != w.Task.Vuln.Function {
 		t = t.Overlay(set.Files)
 	}
 	req := check.TestRequest{Tree: t, Nodes: set.IDs, Wall: set.Wall, Steered: w.asLeft, OnOutput: w.output(kind)}
@@ -436,7 +443,7 @@ func (w *vulnWorld) cases(ctx context.Context, kind tare.CheckKind, set *tare.Te
 	if err != nil {
 		return c, err
 	}
-	if !w.asLeft {
+	if !w.asLeft || set != w.Task.Vuln.Function {
 		built = built.Overlay(set.Files)
 	}
 	var starts []check.Start

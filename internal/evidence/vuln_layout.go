@@ -26,18 +26,15 @@ type vulnLayout struct {
 	restored, collided []string
 }
 
-// runners are the runners of the task's tests.
-func runners(v *tare.VulnSpec) []check.Runner {
-	var out []check.Runner
-	for _, set := range []*tare.TestSet{v.Intent, v.Function} {
-		if set == nil || set.Runner == "cases" {
-			continue
-		}
-		if r, err := check.For(set.Runner); err == nil && !slices.Contains(out, r) {
-			out = append(out, r)
-		}
+// runnersOf are the runners that know what steers a program of that language: its build, its imports, its tests.
+func runnersOf(language string) []check.Runner {
+	switch language {
+	case "go":
+		return []check.Runner{check.GoTest{}}
+	case "python":
+		return []check.Runner{check.Pytest{}}
 	}
-	return out
+	return nil
 }
 
 func newVulnLayout(task *tare.Task, final tare.Tree) *vulnLayout {
@@ -47,7 +44,7 @@ func newVulnLayout(task *tare.Task, final tare.Tree) *vulnLayout {
 		l.changes = []tare.Change{}
 	}
 	v := task.Vuln
-	rs := runners(v)
+	rs := runnersOf(v.Language)
 	for _, c := range l.changes {
 		why, isTest := "", false
 		for _, r := range rs {
