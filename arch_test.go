@@ -23,6 +23,7 @@ var allow = map[string][]string{
 	"suites": {},
 
 	"contract":  {},
+	"stats":     {},
 	"predicate": {},
 	"sandbox":   {},
 	"workspace": {"tare"},
