@@ -1,0 +1,183 @@
+// Package parcel packs data sets and unpacks them. What a parcel is, is told in README.md.
+package parcel
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// ErrOutside is the error for an entry that leads out of the directory.
+var ErrOutside = errors.New("leads out of the directory")
+
+const maxEntries = 100_000
+
+// List calls fn for each entry of a parcel.
+func List(r io.Reader, fn func(*tar.Header) error) error {
+	return each(r, func(h *tar.Header, _ io.Reader) error { return fn(h) })
+}
+
+// Unpack unpacks a parcel into dir, which is made where it is missing. It returns the names of what it has written, with an
+// error those until then.
+func Unpack(r io.Reader, dir string) ([]string, error) {
+	dir = filepath.Clean(dir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making the directory: %w", err)
+	}
+	r, err := looked(r)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	err = each(r, func(h *tar.Header, body io.Reader) error {
+		if err := extract(dir, h, body); err != nil {
+			return fmt.Errorf("unpacking %q: %w", h.Name, err)
+		}
+		names = append(names, h.Name)
+		return nil
+	})
+	return names, err
+}
+
+// looked reads a whole parcel and returns it to be read again, unless one of its entries leads out, or would be written
+// through a link of the parcel's own.
+func looked(r io.Reader) (io.Reader, error) {
+	var whole bytes.Buffer
+	links, files := map[string]bool{}, map[string]bool{}
+	err := each(io.TeeReader(r, &whole), func(h *tar.Header, _ io.Reader) error {
+		name := path.Join("/", h.Name)
+		if !filepath.IsLocal(strings.TrimLeft(path.Clean(strings.TrimLeft(h.Name, "/")), "/")) {
+			return fmt.Errorf("%q: %w", h.Name, ErrOutside)
+		}
+		for up := path.Dir(name); up != "/"; up = path.Dir(up) {
+			if links[up] {
+				return fmt.Errorf("%q: %w", h.Name, ErrOutside)
+			}
+		}
+		switch h.Typeflag {
+		case tar.TypeSymlink:
+			to := path.Join("."+path.Dir(name), h.Linkname)
+			if path.IsAbs(h.Linkname) || !filepath.IsLocal(to) || strings.Contains(strings.TrimLeft(h.Linkname, "./"), "..") {
+				return fmt.Errorf("%q: %w", h.Name, ErrOutside)
+			}
+			links[name] = true
+		case tar.TypeLink:
+			if !files[path.Join("/", h.Linkname)] || strings.HasPrefix(path.Clean(strings.TrimLeft(h.Linkname, "/")), "..") {
+				return fmt.Errorf("%q: link to %q, which is no file of the parcel: %w", h.Name, h.Linkname, ErrOutside)
+			}
+			files[name] = true
+		case tar.TypeReg:
+			if links[name] {
+				return fmt.Errorf("%q: %w", h.Name, ErrOutside)
+			}
+			files[name] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &whole, nil
+}
+
+// each calls fn for each entry.
+func each(r io.Reader, fn func(*tar.Header, io.Reader) error) error {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return fmt.Errorf("opening the parcel: %w", err)
+	}
+	t := tar.NewReader(z)
+	for n := 0; ; n++ {
+		h, err := t.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading the parcel: %w", err)
+		}
+		if n == maxEntries {
+			return fmt.Errorf("reading the parcel: more than %d entries", maxEntries)
+		}
+		if err := fn(h, t); err != nil {
+			return err
+		}
+	}
+}
+
+// place is where the entry called name goes.
+func place(dir, name string) (string, error) {
+	p := filepath.Join(dir, name)
+	if !strings.HasPrefix(p, dir) {
+		return "", ErrOutside
+	}
+	return p, nil
+}
+
+// extract writes one entry.
+func extract(dir string, h *tar.Header, body io.Reader) error {
+	p, err := place(dir, h.Name)
+	if err != nil {
+		return err
+	}
+	mode := fs.FileMode(h.Mode) & fs.ModePerm
+	if h.Typeflag == tar.TypeDir {
+		return makeDir(p, mode)
+	}
+	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+		return err
+	}
+	switch h.Typeflag {
+	case tar.TypeReg:
+		return writeFile(p, mode, body)
+	case tar.TypeSymlink:
+		if err := clear(p); err != nil {
+			return err
+		}
+		return os.Symlink(h.Linkname, p)
+	case tar.TypeLink:
+		if err := clear(p); err != nil {
+			return err
+		}
+		return os.Link(filepath.Join(dir, h.Linkname), p)
+	}
+	return fmt.Errorf("entries of kind %q are not known", h.Typeflag)
+}
+
+func makeDir(p string, mode fs.FileMode) error {
+	if err := os.MkdirAll(p, 0o755); err != nil {
+		return err
+	}
+	return os.Chmod(p, mode|0o700)
+}
+
+func writeFile(p string, mode fs.FileMode, body io.Reader) error {
+	f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(f, body); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Chmod(mode); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// clear makes way for a link.
+func clear(p string) error {
+	if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
