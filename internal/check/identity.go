@@ -20,8 +20,10 @@ func Identity(runner string) (string, error) {
 		return identity("/usr/bin/python3", "/usr/lib/python3/dist-packages/_pytest/_version.py")
 	case "gotest":
 		return goIdentity()
+	case "gcc": // no runner of tests, and yet what grading in C takes
+		return gccIdentity()
 	default:
-		return "", fmt.Errorf("there is no runner %q", runner)
+		return "", fmt.Errorf("there are no tools called %q", runner)
 	}
 }
 

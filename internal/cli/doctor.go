@@ -78,7 +78,7 @@ func findingLine(f sandbox.Finding, optional bool, width int) report.Line {
 	}
 }
 
-// runnerTools looks for the tools of each runner that a built-in task needs.
+// runnerTools looks for the tools that built-in tasks need.
 func (a *app) runnerTools(ctx context.Context) ([]sandbox.Finding, error) {
 	tasks, err := a.tasks(nil)
 	if err != nil {
@@ -87,19 +87,21 @@ func (a *app) runnerTools(ctx context.Context) ([]sandbox.Finding, error) {
 	var out []sandbox.Finding
 	seen := map[string]bool{}
 	for _, t := range tasks {
-		if seen[t.Runner] || t.Runner == "" { // a scenario has none
-			continue
+		for _, set := range check.Tools(t) {
+			if seen[set] {
+				continue
+			}
+			seen[set] = true
+			if set == "gotest" {
+				out = append(out, a.tryGo(ctx))
+				continue
+			}
+			f := sandbox.Finding{Name: toolsOf(set), OK: true}
+			if f.Detail, err = check.Identity(set); err != nil {
+				f = sandbox.Finding{Name: f.Name, Detail: err.Error(), Mend: mendRunner(set)}
+			}
+			out = append(out, f)
 		}
-		seen[t.Runner] = true
-		if t.Runner == "gotest" {
-			out = append(out, a.tryGo(ctx))
-			continue
-		}
-		f := sandbox.Finding{Name: toolsOf(t.Runner), OK: true}
-		if f.Detail, err = check.Identity(t.Runner); err != nil {
-			f = sandbox.Finding{Name: f.Name, Detail: err.Error(), Mend: mendRunner(t.Runner)}
-		}
-		out = append(out, f)
 	}
 	return out, nil
 }
@@ -112,6 +114,8 @@ func mendRunner(runner string) string {
 	switch runner {
 	case "pytest":
 		return "apt-get install python3 python3-pytest"
+	case "gcc":
+		return "apt-get install gcc libc6-dev"
 	case "gotest":
 		return "install Go 1.24 or later from https://go.dev/doc/install, and have its bin on PATH"
 	default:

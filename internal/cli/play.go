@@ -45,11 +45,16 @@ func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, shared *
 		Now:      r.now,
 		Proof:    job.Solution != nil || strings.HasPrefix(job.Episode.Agent, controlAgent),
 	}
-	if job.Task.Kind == tare.Scenario {
+	switch job.Task.Kind {
+	case tare.Scenario:
 		cfg.Serve = func(ctx context.Context, world episode.World) (episode.Served, error) {
 			return r.stage(ctx, job.Task, world)
 		}
-	} else {
+	case tare.Vuln:
+		cfg.Serve = func(ctx context.Context, world episode.World) (episode.Served, error) {
+			return r.serve(ctx, job.Task, nil, world)
+		}
+	default:
 		runner, err := check.For(job.Task.Runner)
 		if err != nil {
 			return tare.Record{}, err

@@ -108,8 +108,8 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 		o := proof.Options{Jobs: flags.jobs, Passes: flags.passes, Adversaries: cheaters, Rejudge: r.rejudge, Progress: func(done, all int) {
 			bar.say("task %d of %d, control %d of %d: %s", i+1, len(tasks), done, all, t.ID)
 		}}
-		if t.Kind == tare.Scenario {
-			o.Adversaries = nil // these change files
+		if t.Kind != tare.Ticket {
+			o.Adversaries = nil // these change the files of tickets
 		}
 		if t.Kind == tare.Scenario && flags.controlsOnly {
 			o.Rejudge = nil // which judges the variants
@@ -130,7 +130,7 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 		}
 		tables = append(tables, table)
 		if table.Controls && table.Passes > 1 {
-			if err := a.certify(table, t.Runner); err != nil {
+			if err := a.certify(table, t); err != nil {
 				return tables, err
 			}
 		}

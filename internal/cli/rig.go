@@ -90,16 +90,18 @@ func (a *app) servers(tasks []*tare.Task) error {
 func equipped(tasks []*tare.Task) error {
 	seen := map[string]bool{}
 	for _, t := range tasks {
-		if seen[t.Runner] || t.Kind != tare.Ticket { // others have no runner
-			continue
-		}
-		seen[t.Runner] = true
-		if err := check.Equipped(t.Runner); err != nil {
-			mend := ""
-			if line := mendRunner(t.Runner); line != "" {
-				mend = "\n  to mend it: " + line
+		for _, set := range check.Tools(t) {
+			if seen[set] {
+				continue
 			}
-			return exit{exitRig, fmt.Errorf("the tools of runner %s are not there: %w%s\n  tare doctor tries everything that tare needs", t.Runner, err, mend)}
+			seen[set] = true
+			if err := check.Equipped(set); err != nil {
+				mend := ""
+				if line := mendRunner(set); line != "" {
+					mend = "\n  to mend it: " + line
+				}
+				return exit{exitRig, fmt.Errorf("the tools of runner %s are not there: %w%s\n  tare doctor tries everything that tare needs", set, err, mend)}
+			}
 		}
 	}
 	return nil
@@ -179,28 +181,31 @@ func (a *app) tasks(args []string) ([]*tare.Task, error) {
 // isolation is what verdicts by the chosen backend say of themselves, as far as that is known without starting it.
 func (a *app) isolation() string { return a.backend }
 
-// ground is what a proof of a task with that runner stands on here, as verdicts by the chosen backend say it.
-func (a *app) ground(runner string) (proof.Ground, error) {
-	if runner == "" { // a scenario is judged from its record alone
+// ground is what a proof of a task stands on here, as verdicts by the chosen backend say it.
+func (a *app) ground(t *tare.Task) (proof.Ground, error) {
+	if t.Kind == tare.Scenario { // which is judged from its record alone
 		return proof.Ground{Grader: tare.GraderDigest(), Adversaries: proof.VariantsDigest(), Isolation: a.isolation()}, nil
 	}
-	tools, err := check.Identity(runner)
+	tools, err := check.IdentityOf(t)
 	if err != nil {
 		return proof.Ground{}, err
 	}
+	if t.Kind == tare.Vuln {
+		return proof.Ground{Grader: tare.GraderDigest(), Isolation: a.isolation(), Tools: tools}, nil
+	}
 	all, err := adversaries()
-	return proof.Ground{Grader: tare.GraderDigest(), Adversaries: proof.AdversariesDigest(runner, all), Isolation: a.isolation(), Tools: tools}, err
+	return proof.Ground{Grader: tare.GraderDigest(), Adversaries: proof.AdversariesDigest(t.Runner, all), Isolation: a.isolation(), Tools: tools}, err
 }
 
 // certify keeps the certificate of a table, unless it speaks of a part and a better one is there and current.
-func (a *app) certify(t proof.Table, runner string) error {
+func (a *app) certify(t proof.Table, task *tare.Task) error {
 	if !t.Whole {
 		b, _ := a.files().FindProof(t.Task)
-		if g, err := a.ground(runner); err == nil && proof.Standing(b, &tare.Task{ID: t.Task, Hash: t.TaskHash}, g).Status == tare.Proven {
+		if g, err := a.ground(task); err == nil && proof.Standing(b, task, g).Status == tare.Proven {
 			return nil
 		}
 	}
-	g, err := a.ground(runner)
+	g, err := a.ground(task)
 	if err != nil {
 		return err
 	}
@@ -217,7 +222,7 @@ func (a *app) proofOf(t *tare.Task) tare.Proof {
 	if err != nil {
 		return tare.Proof{Status: tare.Unproven}
 	}
-	g, err := a.ground(t.Runner)
+	g, err := a.ground(t)
 	if err != nil {
 		return tare.Proof{Status: tare.Unproven}
 	}

@@ -28,6 +28,7 @@ type runFlags struct {
 	heldOut bool
 	junit   string
 	html    string
+	level   string
 }
 
 func (a *app) run() *cobra.Command {
@@ -68,6 +69,7 @@ Interrupt once to finish what is running and stop, twice to stop now; the same c
 	fs.DurationVar(&f.wall, "wall", 0, "time limit of an episode; default: the task's")
 	fs.IntVar(&f.turns, "turns", 0, "tool calls of an episode; default: the task's")
 	fs.BoolVar(&f.keep, "keep", false, "leave the workspaces and say where they are")
+	fs.StringVar(&f.level, "level", "", "of vulnerabilities: how much the agent may check while it works, from 0 (everything) to 4 (nothing); default: SSE_DIFFICULTY, else 2")
 	fs.BoolVar(&f.heldOut, "held-out", true, "play held-out tasks too")
 	fs.StringVar(&f.junit, "junit", "", "also write the results as JUnit XML to this file")
 	a.bugFlag(c)
@@ -90,25 +92,30 @@ func (a *app) plan(r *rig, tasks []*tare.Task, f runFlags) (run.Plan, error) {
 	if err != nil {
 		return plan, err
 	}
+	level, err := f.helpLevel(tasks)
+	if err != nil {
+		return plan, err
+	}
 	seen := map[tare.Digest]bool{}
 	for _, t := range tasks {
 		for _, name := range f.agents {
 			for trial := 1; trial <= f.trials; trial++ {
 				job := run.Job{Task: t, Episode: r.episode(t, name)}
 				job.Episode.Trial, job.Episode.Seed = trial, f.seed
+				if t.Kind == tare.Vuln {
+					job.Episode.Level = level
+				}
 				if f.wall > 0 {
 					job.Episode.Limits.Wall = f.wall
 				}
 				if f.turns > 0 {
 					job.Episode.Limits.Turns = f.turns
 				}
-				if t.Kind == tare.Scenario {
-					if err := fitOperator(name, t); err != nil && len(tasks) > 1 {
-						a.note("left out: %v", err)
-						continue
-					} else if err != nil {
-						return plan, err
-					}
+				if err := fitAgent(name, t); err != nil && len(tasks) > 1 {
+					a.note("left out: %v", err)
+					continue
+				} else if err != nil {
+					return plan, err
 				}
 				if dir, ok := strings.CutPrefix(name, "tree:"); ok {
 					if job.Solution, err = readWhole(dir); err != nil {

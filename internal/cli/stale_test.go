@@ -40,7 +40,7 @@ func TestCertificateTurnsStale(t *testing.T) {
 				t.Fatalf("before any proof it is %s", got)
 			}
 			table := proof.Table{Task: task.ID, TaskHash: task.Hash, Isolation: "bwrap", Passes: 2, Controls: true, Whole: true, Rows: []proof.Row{{Control: "seed", OK: true}}}
-			if err := a.certify(table, task.Runner); err != nil {
+			if err := a.certify(table, task); err != nil {
 				t.Fatal(err)
 			}
 			path := filepath.Join(dir, filepath.FromSlash(tt.file))

@@ -2,11 +2,50 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	"tare"
 	"tare/internal/report"
 )
+
+// levelVariable is the variable of the environment that says how much an agent may check while it works, where no flag does.
+const levelVariable = "SSE_DIFFICULTY"
+
+// helpLevel is the level of the vulnerabilities among tasks. Anything but a whole number from 0 to 4 is refused before an agent
+// plays at another level than was meant.
+func (f runFlags) helpLevel(tasks []*tare.Task) (string, error) {
+	level, from := f.level, "--level"
+	if level == "" {
+		var set bool
+		if level, set = os.LookupEnv(levelVariable); !set {
+			level = "2"
+		}
+		from = levelVariable
+	}
+	if !slices.ContainsFunc(tasks, func(t *tare.Task) bool { return t.Kind == tare.Vuln }) {
+		if f.level != "" {
+			return "", usage("--level is of vulnerabilities, and there is none among what is to be run")
+		}
+		return "", nil
+	}
+	if len(level) != 1 || level[0] < '0' || level[0] > '4' {
+		return "", usage("%s must be an integer from 0 to 4, got %q", from, level)
+	}
+	return level, nil
+}
+
+// fitAgent says why an agent cannot be played on a task of its kind.
+func fitAgent(name string, t *tare.Task) error {
+	switch {
+	case t.Kind == tare.Scenario:
+		return fitOperator(name, t)
+	case t.Kind == tare.Vuln && isCheater(name), t.Kind == tare.Vuln && isScripted(name) && name != noop && name != "reference":
+		return usage("vulnerability %s has no agent %q; it has noop, reference, tree:DIR and cmd:SCRIPT", t.ID, name)
+	}
+	return nil
+}
 
 // questions is how many questions the grader asks of a task that have an answer of their own: cases of a ticket, PoCs, tests
 // and inputs of a vulnerability.

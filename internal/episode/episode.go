@@ -36,7 +36,7 @@ type Config struct {
 	Agent   agent.Agent
 
 	// Evidence says how to observe what the agent leaves: Task, Sandbox, Runner and Jobs are the caller's, Final is not. Of
-	// the Task the agent sees the Brief and the seed. A scenario has no Runner.
+	// the Task the agent sees the Brief and the seed. Only a ticket has a Runner.
 	Evidence evidence.Request
 
 	// Serve opens the world that the agent acts through.
@@ -103,7 +103,7 @@ func (c *Config) check() error {
 		c.Now = time.Now
 	}
 	switch {
-	case task.Kind != tare.Ticket && task.Kind != tare.Scenario:
+	case task.Kind != tare.Ticket && task.Kind != tare.Scenario && task.Kind != tare.Vuln:
 		return fmt.Errorf("a %s is not played here", task.Kind)
 	case task.Category == tare.Fixture && !c.Proof:
 		return ErrFixture
@@ -183,16 +183,24 @@ func (p *play) run(ctx context.Context) (tare.Evidence, error) {
 			ev.Changes = append(ev.Changes, ws.Base.Changes(final)...)
 		}
 	default:
-		req := p.Evidence
-		req.Final = final
 		var err error
-		if ev, err = evidence.Gather(ctx, req); err != nil {
+		if ev, err = p.gather(ctx, final); err != nil {
 			return tare.Evidence{}, err
 		}
 	}
 	ev.LeftOut = left
 	ev.Problems = append(ev.Problems, p.problems...)
 	return ev, nil
+}
+
+// gather observes what the agent left.
+func (p *play) gather(ctx context.Context, final tare.Tree) (tare.Evidence, error) {
+	req := p.Evidence
+	if req.Task.Kind == tare.Vuln {
+		return evidence.GatherVuln(ctx, evidence.VulnRequest{Task: req.Task, Final: final, Sandbox: req.Sandbox, Jobs: req.Jobs, Controls: true})
+	}
+	req.Final = final
+	return evidence.Gather(ctx, req)
 }
 
 func (p *play) isScenario() bool { return p.Evidence.Task.Kind == tare.Scenario }

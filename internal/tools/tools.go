@@ -31,7 +31,7 @@ import (
 	"tare/internal/workspace"
 )
 
-// Config says what a World is made of. Workspace, Sandbox and Runner are required.
+// Config says what a World is made of. Workspace and Sandbox are required. Without a Runner there is no run_tests.
 type Config struct {
 	Workspace *workspace.Workspace
 	Sandbox   sandbox.Sandbox
@@ -62,8 +62,8 @@ type World struct {
 
 // New opens a World. Close it when the agent is done.
 func New(cfg Config) (*World, error) {
-	if cfg.Workspace == nil || cfg.Sandbox == nil || cfg.Runner == nil {
-		return nil, errors.New("opening world: workspace, sandbox and runner are required")
+	if cfg.Workspace == nil || cfg.Sandbox == nil {
+		return nil, errors.New("opening world: workspace and sandbox are required")
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -128,10 +128,12 @@ func (w *World) addTools() {
 		Name: "write_file", Annotations: &mcp.ToolAnnotations{Title: "Write a file", DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &no},
 		Description: "Create a file or replace all of its text. Makes missing directories. Refuses .git, symbolic links and whatever lies outside the repository.",
 	}, w.writeFile)
-	add(w, &mcp.Tool{
-		Name: "run_tests", Annotations: &mcp.ToolAnnotations{Title: "Run the tests", ReadOnlyHint: true, OpenWorldHint: &no},
-		Description: "Run the repository's whole test suite, offline, on a copy, so that it changes nothing. Failing tests and a time-out are results: look at returncode and timed_out.",
-	}, w.runTests)
+	if w.cfg.Runner != nil {
+		add(w, &mcp.Tool{
+			Name: "run_tests", Annotations: &mcp.ToolAnnotations{Title: "Run the tests", ReadOnlyHint: true, OpenWorldHint: &no},
+			Description: "Run the repository's whole test suite, offline, on a copy, so that it changes nothing. Failing tests and a time-out are results: look at returncode and timed_out.",
+		}, w.runTests)
+	}
 	add(w, &mcp.Tool{
 		Name: "git_diff", Annotations: reads("Show changes"),
 		Description: "Show all changes since the beginning as a diff, new and deleted files included, committed or not.",
