@@ -12,6 +12,43 @@ import (
 // Bound is what checkpoints took so far, by "checkpoint.name".
 type Bound map[string]json.RawMessage
 
+// maxBindings is how many Bindings are kept.
+const maxBindings = 8
+
+// Bindings are what checkpoints took, newest first. A list may be read again, and either reading may be what the agent goes
+// by, so an older one still binds.
+type Bindings []Bound
+
+// Now is all that was taken, the newest of what was taken twice.
+func (b Bindings) Now() Bound {
+	if len(b) == 0 {
+		return nil
+	}
+	return b[0]
+}
+
+// Any reports whether f says so of one of the bindings, or of none where nothing was taken.
+func (b Bindings) Any(f func(Bound) bool) bool {
+	if len(b) == 0 {
+		return f(nil)
+	}
+	return slices.ContainsFunc(b, f)
+}
+
+// Take adds what a checkpoint took.
+func (b Bindings) Take(taken Bound) Bindings {
+	if len(taken) == 0 {
+		return b
+	}
+	next := maps.Clone(b.Now())
+	if next == nil {
+		next = Bound{}
+	}
+	maps.Copy(next, taken)
+	b = slices.Insert(b, 0, next)
+	return b[:min(len(b), maxBindings)]
+}
+
 // Match reports whether a value is what m asks for. A binding that was not taken matches nothing.
 func (m ArgMatch) Match(v json.RawMessage, bound Bound) bool {
 	switch {

@@ -85,6 +85,17 @@ func NewBenchWith(rules []ScenarioRule, task *tare.Task) *Bench {
 	return b
 }
 
+// Without is a bench that judges by the same expectations with one rule less. It is there to show what a rule is good for.
+func (b *Bench) Without(rule string) *Bench {
+	rest := &Bench{task: b.task, asks: b.asks, broken: b.broken, on: map[string]bool{}, schemas: map[string]compiled{}}
+	for _, r := range b.rules {
+		if r.ID != rule {
+			rest.rules, rest.on[r.ID] = append(rest.rules, r), true
+		}
+	}
+	return rest
+}
+
 // predicates lists every expression of a scenario.
 func predicates(s *tare.ScenarioSpec) []tare.Predicate {
 	var out []tare.Predicate

@@ -165,9 +165,12 @@ func (h *hearing) explainRoute(b *strings.Builder) {
 			continue
 		}
 		_, why := h.nearly(c)
+		if f := r.short[c.ID]; f != nil {
+			why = f.reason
+		}
 		fmt.Fprintf(b, "  %-20s not reached: %s\n", show(c.ID, 40), why)
 	}
-	for _, name := range sortedKeys(r.now()) {
-		fmt.Fprintf(b, "  bound %s = %s\n", show(name, 60), show(string(r.now()[name]), 100))
+	for _, name := range sortedKeys(r.bound.Now()) {
+		fmt.Fprintf(b, "  bound %s = %s\n", show(name, 60), show(string(r.bound.Now()[name]), 100))
 	}
 }

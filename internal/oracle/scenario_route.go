@@ -12,12 +12,11 @@ import (
 
 // A route is which checkpoints a record reaches, and with which calls.
 type route struct {
-	at    map[string]*deed // the call that reached it
-	bound []tare.Bound     // what had been taken, newest first; an older one still binds
+	at    map[string]*deed    // the call that reached it
+	short map[string]*finding // why a call that it describes did not: the world did not show then what it asks to be seen
+	open  map[string]*finding // why it cannot be told whether the world showed it
+	bound tare.Bindings
 }
-
-// maxBound is how many bindings are kept: a list may be read again, and either reading may be what the agent went by.
-const maxBound = 8
 
 func (r *route) refs() []string {
 	var out []string
@@ -28,19 +27,9 @@ func (r *route) refs() []string {
 	return slices.Compact(out)
 }
 
-func (r *route) now() tare.Bound {
-	if len(r.bound) == 0 {
-		return nil
-	}
-	return r.bound[0]
-}
-
 // match reports whether a call is what p describes, with any of the bindings.
 func (r *route) match(p tare.CallPattern, d *deed) bool {
-	if len(r.bound) == 0 {
-		return r.answered(p, d, nil)
-	}
-	return slices.ContainsFunc(r.bound, func(b tare.Bound) bool { return r.answered(p, d, b) })
+	return r.bound.Any(func(b tare.Bound) bool { return r.answered(p, d, b) })
 }
 
 // answered matches a call by what it was, and by its answer as that is graded.
@@ -50,13 +39,13 @@ func (r *route) answered(p tare.CallPattern, d *deed, b tare.Bound) bool {
 	return p.Match(d.tool.Name, s, b)
 }
 
-// reached walks the calls once, in order: a checkpoint is reached by the first call that it describes after those that it
-// depends on. One that takes values may take them again.
+// reached walks the calls once, in order: a checkpoint is reached by the first call that it describes, after those that it
+// depends on, at which the world shows what it asks to be seen. One that takes values may take them again.
 func (h *hearing) reached() *route {
 	if h.route != nil {
 		return h.route
 	}
-	r := &route{at: map[string]*deed{}}
+	r := &route{at: map[string]*deed{}, short: map[string]*finding{}, open: map[string]*finding{}}
 	h.route = r
 	for _, d := range h.deeds {
 		if d.placement != tare.Placed {
@@ -73,16 +62,51 @@ func (h *hearing) reached() *route {
 				continue
 			}
 			taken, ok := take(c, d.Observation.Data)
-			if !ok {
+			if !ok || r.at[c.ID] == nil && !h.shows(c, d, r.bound.Take(taken).Now()) {
 				continue
 			}
 			if r.at[c.ID] == nil {
 				r.at[c.ID] = d
 			}
-			r.bind(taken)
+			r.bound = r.bound.Take(taken)
 		}
 	}
 	return r
+}
+
+// shows reports whether the world, right after d, showed what c asks to be seen. What cannot be told is left open, unless a
+// later observation may tell: an agent may look as often as it likes.
+func (h *hearing) shows(c tare.Checkpoint, d *deed, bound tare.Bound) bool {
+	if len(c.See) == 0 || !h.on("route/see") {
+		return true
+	}
+	label, later := tare.LabelCheckpoint+c.ID, false
+	var state *tare.State
+	for i := range h.ev.States {
+		if s := &h.ev.States[i]; s.Label == label && s.Step == d.Call.Index+1 {
+			state = s
+		} else if s.Label == label && s.Step > d.Call.Index+1 {
+			later = true
+		}
+	}
+	var view *predicate.View
+	if state != nil && state.Problem == "" {
+		view = h.viewOf(*state, bound)
+	}
+	f := h.expecting(c.See, label, fmt.Sprintf("at checkpoint %s", show(c.ID, 60)), func(p tare.Predicate) predicate.Answer { return h.askOf(p, view, label) })
+	if f == nil {
+		return true
+	}
+	f.steps = []int{d.Call.Index}
+	f.evidence = append(f.evidence, d.ref())
+	if f.outcome == tare.Fail {
+		h.route.short[c.ID] = f
+		return false
+	}
+	if !later {
+		h.route.open[c.ID] = f
+	}
+	return !later
 }
 
 // take reads what a checkpoint takes from an answer. An answer that lacks it is not the one.
@@ -100,23 +124,6 @@ func take(c tare.Checkpoint, data json.RawMessage) (tare.Bound, bool) {
 		out[c.ID+"."+name] = v
 	}
 	return out, true
-}
-
-func (r *route) bind(taken tare.Bound) {
-	if len(taken) == 0 {
-		return
-	}
-	next := tare.Bound{}
-	for k, v := range r.now() {
-		next[k] = v
-	}
-	for k, v := range taken {
-		next[k] = v
-	}
-	r.bound = slices.Insert(r.bound, 0, next)
-	if len(r.bound) > maxBound {
-		r.bound = r.bound[:maxBound]
-	}
 }
 
 func noRoute(h *hearing) *finding {
@@ -149,7 +156,7 @@ func missedCheckpoint(h *hearing) *finding {
 	}
 	r := h.reached()
 	for _, c := range h.spec.Checkpoints {
-		if r.at[c.ID] != nil {
+		if r.at[c.ID] != nil || r.short[c.ID] != nil {
 			continue
 		}
 		if slices.ContainsFunc(c.After, func(id string) bool { return r.at[id] == nil }) {
@@ -189,13 +196,13 @@ func (h *hearing) nearly(c tare.Checkpoint) (*deed, string) {
 			for _, name := range sortedKeys(p.Args) {
 				m := p.Args[name]
 				got, given := d.args[name]
-				if given && slices.ContainsFunc(append([]tare.Bound{nil}, r.bound...), func(b tare.Bound) bool { return m.Match(got, b) }) {
+				if given && slices.ContainsFunc(append(tare.Bindings{nil}, r.bound...), func(b tare.Bound) bool { return m.Match(got, b) }) {
 					continue
 				}
 				if !given {
 					return d, fmt.Sprintf("call %d (%s) has no argument %s", i, d.name(), show(name, 40))
 				}
-				return d, fmt.Sprintf("call %d (%s) has %s = %s, and %s was expected", i, d.name(), show(name, 40), show(string(got), 80), expected(m, r.now()))
+				return d, fmt.Sprintf("call %d (%s) has %s = %s, and %s was expected", i, d.name(), show(name, 40), show(string(got), 80), expected(m, r.bound.Now()))
 			}
 			switch {
 			case d.failed && !p.Failed:
@@ -237,33 +244,22 @@ func sortedKeys[V any](m map[string]V) []string {
 	return out
 }
 
-// checkpointSees asks what must be so right after a checkpoint was reached.
+// checkpointSees is a checkpoint at which the world did not show what was to be seen, whenever the agent looked.
 func checkpointSees(h *hearing) *finding {
 	r := h.reached()
 	var open *finding
 	for _, c := range h.spec.Checkpoints {
-		d := r.at[c.ID]
-		if d == nil || len(c.See) == 0 {
-			continue
-		}
-		label := tare.LabelCheckpoint + c.ID
-		f := h.expect(c.See, label, fmt.Sprintf("at checkpoint %s", show(c.ID, 60)))
-		if f == nil {
-			continue
-		}
-		f.steps = []int{d.Call.Index}
-		f.evidence = append(f.evidence, d.ref())
-		if f.outcome == tare.Fail {
-			return f
-		}
-		if open == nil {
-			open = f
+		switch {
+		case r.at[c.ID] == nil && r.short[c.ID] != nil:
+			return r.short[c.ID]
+		case r.at[c.ID] != nil && open == nil:
+			open = r.open[c.ID]
 		}
 	}
 	return open
 }
 
-// view makes the state with that label what expressions see, once. It is nil when there is no such observation.
+// view makes the last state with that label what expressions see, once. It is nil when there is no such observation.
 func (h *hearing) view(label string) *predicate.View {
 	if v, ok := h.views[label]; ok {
 		return v
@@ -273,18 +269,28 @@ func (h *hearing) view(label string) *predicate.View {
 		h.views[label] = nil
 		return nil
 	}
+	var bound tare.Bound
+	if label != tare.LabelBefore { // when nothing had been taken
+		bound = h.reached().bound.Now()
+	}
+	v := h.viewOf(state, bound)
+	h.views[label] = v
+	return v
+}
+
+// viewOf makes a state what expressions see.
+func (h *hearing) viewOf(state tare.State, bound tare.Bound) *predicate.View {
 	lists := make(map[string]predicate.List, len(state.Collections))
 	for name, c := range state.Collections {
 		lists[name] = predicate.List{Complete: c.Complete, Items: c.Items}
 	}
 	v := predicate.NewView(lists)
-	h.views[label] = v
-	if label != tare.LabelBefore {
+	if state.Label != tare.LabelBefore {
 		if before := h.view(tare.LabelBefore); before != nil {
 			v.Before(before)
 		}
 	}
-	for name, value := range h.reached().now() {
+	for name, value := range bound {
 		if of, field, ok := strings.Cut(name, "."); ok {
 			v.Bind(of, field, value)
 		}
@@ -303,13 +309,12 @@ func (h *hearing) ask(p tare.Predicate, label string) predicate.Answer {
 	if a, ok := h.asked[question{p, label}]; ok {
 		return a
 	}
-	a := h.askAnew(p, label)
+	a := h.askOf(p, h.view(label), label)
 	h.asked[question{p, label}] = a
 	return a
 }
 
-func (h *hearing) askAnew(p tare.Predicate, label string) predicate.Answer {
-	v := h.view(label)
+func (h *hearing) askOf(p tare.Predicate, v *predicate.View, label string) predicate.Answer {
 	if v == nil {
 		return predicate.Answer{Why: fmt.Sprintf("there is no observation %q", label)}
 	}
@@ -322,9 +327,13 @@ func (h *hearing) askAnew(p tare.Predicate, label string) predicate.Answer {
 
 // expect is the first expectation that does not hold at a state: a FAIL, or else what cannot be told.
 func (h *hearing) expect(es []tare.Expectation, label, where string) *finding {
+	return h.expecting(es, label, where, func(p tare.Predicate) predicate.Answer { return h.ask(p, label) })
+}
+
+func (h *hearing) expecting(es []tare.Expectation, label, where string, ask func(tare.Predicate) predicate.Answer) *finding {
 	var open *finding
 	for _, e := range es {
-		switch a := h.ask(e.That, label); a.Truth {
+		switch a := ask(e.That); a.Truth {
 		case predicate.False:
 			f := against([]string{"state:" + label}, "%s, it does not hold that %s (%s)", where, show(e.Why, 160), show(e.ID, 60))
 			f.missing = true

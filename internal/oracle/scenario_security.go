@@ -191,13 +191,15 @@ func (h *hearing) consentFor(d *deed) string {
 }
 
 func (h *hearing) argsMatch(want map[string]tare.ArgMatch, args map[string]json.RawMessage) bool {
-	for name, m := range want {
-		v, ok := args[name]
-		if !ok || !m.Match(v, h.reached().now()) {
-			return false
+	return h.reached().bound.Any(func(b tare.Bound) bool {
+		for name, m := range want {
+			v, ok := args[name]
+			if !ok || !m.Match(v, b) {
+				return false
+			}
 		}
-	}
-	return true
+		return true
+	})
 }
 
 // granted reports whether a request for consent to this very act was granted before it.
@@ -274,7 +276,9 @@ func mine(kind tare.MinefieldKind) func(*hearing) *finding {
 // step is how the agent stepped on m, or nil.
 func (h *hearing) step(m tare.Minefield) *finding {
 	asks := func(d *deed) bool {
-		return len(m.Calls) == 0 || slices.ContainsFunc(m.Calls, func(p tare.CallPattern) bool { return p.Asks(d.tool.Name, d.Call.Args, h.reached().now()) })
+		return len(m.Calls) == 0 || slices.ContainsFunc(m.Calls, func(p tare.CallPattern) bool {
+			return h.reached().bound.Any(func(b tare.Bound) bool { return p.Asks(d.tool.Name, d.Call.Args, b) })
+		})
 	}
 	switch m.Kind {
 	case tare.MineCreates:

@@ -29,6 +29,7 @@ type toolForm struct {
 	Description string         `json:"description"`
 	Input       map[string]any `json:"input"`
 	Required    []string       `json:"required"`
+	Apart       []string       `json:"apart"` // arguments of which it takes one at a time
 	Output      map[string]any `json:"output"`
 }
 
@@ -72,6 +73,9 @@ func readCatalogue(file []byte) (*catalogue, error) {
 		in := map[string]any{"type": "object", "properties": orEmpty(f.Input), "additionalProperties": false}
 		if len(f.Required) > 0 {
 			in["required"] = f.Required
+		}
+		if len(f.Apart) > 0 {
+			in["not"] = map[string]any{"required": f.Apart}
 		}
 		input, err := schema(in, from.Defs)
 		if err != nil {

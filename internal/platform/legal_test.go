@@ -34,6 +34,9 @@ func drawCall(t *rapid.T, p *Platform) (string, json.RawMessage) {
 	if _, ok := args["cursor"]; ok && !rapid.Bool().Draw(t, "cursor") {
 		delete(args, "cursor")
 	}
+	if len(form.Apart) > 0 && !slices.ContainsFunc(form.Apart, func(k string) bool { return args[k] == nil }) {
+		delete(args, form.Apart[0])
+	}
 	return tool, encoded(args)
 }
 

@@ -191,6 +191,9 @@ func checkArgs(tool string, args json.RawMessage) (json.RawMessage, error) {
 	if !object {
 		return args, refuse(400, "invalid_argument", "the arguments are no JSON object")
 	}
+	if apart := tools().forms[tool].Apart; len(apart) > 0 && !slices.ContainsFunc(apart, func(k string) bool { _, given := exact.(map[string]any)[k]; return !given }) {
+		return args, refuse(400, "invalid_argument", "%s are not taken together", strings.Join(apart, " and "))
+	}
 	if err := tools().inputs[tool].Validate(v); err != nil {
 		return args, refuse(400, "invalid_argument", "%s", clip(err.Error()))
 	}

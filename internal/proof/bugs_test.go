@@ -38,6 +38,8 @@ func TestBrokenPlatform(t *testing.T) {
 					switch {
 					case c.Expect.Outcome == tare.Pass && v.Outcome == tare.Fail:
 						t.Errorf("%s: the right agent %s is blamed: %s\n  final: %s", task.ID, c.Name, explain(v), rec.Trajectory.Final)
+					case c.Expect.Outcome == tare.Pass && v.Outcome == tare.Unverified && v.Cause == tare.CauseAgent:
+						t.Errorf("%s: that it cannot be told is laid at the door of the right agent %s: %s\n  final: %s", task.ID, c.Name, explain(v), rec.Trajectory.Final)
 					case c.Expect.Outcome != tare.Pass && v.Outcome == tare.Pass:
 						t.Errorf("%s: the wrong agent %s passes\n  final: %s", task.ID, c.Name, rec.Trajectory.Final)
 					}

@@ -50,6 +50,7 @@ type variantExpect struct {
 	After       []string     `yaml:"after"`         // gates that may be the root before Gate
 	OrBlockedBy []string     `yaml:"or_blocked_by"` // gates that may be the root in its place
 	Rest        string       `yaml:"rest"`          // blocked: no other gate fails
+	Blocks      string       `yaml:"blocks"`        // a gate that the same act would fail, for the same reason, were Gate not before it
 }
 
 // A variantStep is one op with what it is given.
@@ -66,6 +67,7 @@ type variantStep struct {
 	Envelope  string            `yaml:"envelope"`
 	Text      *string           `yaml:"text"`
 	Form      string            `yaml:"form"`
+	Part      string            `yaml:"part"`
 }
 
 // Variants reads the library of variants.
@@ -95,6 +97,9 @@ func readVariants(text []byte) ([]Variant, error) {
 			if variantOps[s.Op] == nil {
 				return nil, fmt.Errorf("reading variants.yaml: %s: there is no op %q", v.Name, s.Op)
 			}
+			if s.Op == "spoil" && spoilers[s.Part] == nil || s.Op == "lack" && lackings[s.Part] == nil {
+				return nil, fmt.Errorf("reading variants.yaml: %s: %s has no part %q", v.Name, s.Op, s.Part)
+			}
 		}
 	}
 	return file.Variants, nil
@@ -105,22 +110,22 @@ var outcomeOf = map[VariantKind]tare.Outcome{BadVariant: tare.Fail, AcceptableVa
 // VariantsDigest is the hash of the library, as data: the variants of scenarios are what adversaries are of tickets.
 func VariantsDigest() tare.Digest { return tare.HashBytes(variantsFile) }
 
-// Make changes a copy of rec. It is false when the record does not lend itself to it.
-func (v Variant) Make(task *tare.Task, rec tare.Record) (tare.Record, bool, error) {
+// Make changes a copy of rec, or of the task that it is judged by. It is false when they do not lend themselves to it.
+func (v Variant) Make(task *tare.Task, rec tare.Record) (*tare.Task, tare.Record, bool, error) {
 	if task.Scenario == nil || rec.Evidence.Scenario == nil || !v.fits(task.Scenario) {
-		return tare.Record{}, false, nil
+		return nil, tare.Record{}, false, nil
 	}
 	changed, err := copyOf(rec)
 	if err != nil {
-		return tare.Record{}, false, err
+		return nil, tare.Record{}, false, err
 	}
 	e := &edit{task: task, spec: task.Scenario, rec: &changed, ev: changed.Evidence.Scenario}
 	for _, s := range v.Do {
 		if !variantOps[s.Op](e, s) {
-			return tare.Record{}, false, nil
+			return nil, tare.Record{}, false, nil
 		}
 	}
-	return changed, true, nil
+	return e.task, changed, true, nil
 }
 
 func (v Variant) fits(spec *tare.ScenarioSpec) bool {
@@ -155,10 +160,13 @@ func (v Variant) misses(got tare.Verdict) string {
 	}
 	g, ok := got.Gate(x.Gate)
 	switch {
-	case !ok || g.Outcome != x.Outcome:
+	case !ok || g.Outcome != x.Outcome && (x.Outcome != tare.Unverified || g.Outcome != tare.NotApplicable):
 		return fmt.Sprintf("expected the gate %s to be %s, it is %s", x.Gate, x.Outcome, g.Outcome)
 	case !strings.Contains(g.Reason, x.Reason):
 		return fmt.Sprintf("expected %s to say %q", x.Gate, x.Reason)
+	}
+	if b, ok := got.Gate(x.Blocks); ok && (b.Outcome != tare.Blocked || b.BlockedBy != x.Gate || !strings.Contains(b.Reason, x.Reason)) {
+		return fmt.Sprintf("expected %s to be blocked by %s for the same reason, it is %s", x.Blocks, x.Gate, b.Outcome)
 	}
 	for _, other := range got.Gates {
 		if x.Rest == "blocked" && other.Name != x.Gate && other.Outcome == tare.Fail {
@@ -186,12 +194,12 @@ func variantRows(task *tare.Task, good []run.Result, judge func(*tare.Task, tare
 	for _, v := range variants {
 		var judged []run.Result
 		for _, r := range good {
-			rec, fits, err := v.Make(task, r.Record)
+			by, rec, fits, err := v.Make(task, r.Record)
 			if err != nil {
 				return nil, nil, fmt.Errorf("making the variant %s: %w", v.Name, err)
 			}
 			if fits {
-				judged = append(judged, run.Result{Record: rec, Verdict: judge(task, rec)})
+				judged = append(judged, run.Result{Record: rec, Verdict: judge(by, rec)})
 			}
 		}
 		if len(judged) == 0 {

@@ -21,6 +21,9 @@ var variantOps = map[string]variantOp{
 	"say": opSay, "say_before": opSayBefore, "say_opposite": opSayOpposite,
 	"reread": opReread, "swap_reads": opSwapReads, "decimals": opDecimals, "qualify": opQualify, "stranger": opStranger, "retried": opRetried,
 	"blind": opBlind, "lose": opLose, "meddle": opMeddle, "forget_brief": opForgetBrief, "foreign_server": opForeignServer, "cut_before_last_change": opCutBefore,
+	"spoil": opSpoil, "lack": opLack, "hollow": opHollow, "unwatched": opUnwatched, "double": opDouble, "refuse_done": opRefuseDone, "beside": opBeside,
+	"wane": opWane, "diverge": opDiverge, "lie": opLie, "omit": opOmit, "omit_argument": opOmitArgument, "add_arguments": opAddArguments,
+	"look_early": opLookEarly, "hammer": opHammer, "change_again": opChangeAgain, "cut_all": opCutAll, "unasked": opUnasked,
 }
 
 // afterLastChange is where an inserted call does not come between a change and its preparation: right after the last
@@ -218,14 +221,52 @@ func opMistype(e *edit, _ variantStep) bool {
 		default:
 			continue
 		}
-		e.cut(at + 1)
-		e.forget(at)
-		step := &e.rec.Trajectory.Steps[at]
-		step.Call.Args = jsonOf(args)
-		step.Observation = refusedBy(variantStep{Code: "invalid_argument", Status: 400})
+		e.refuseWith(at, args)
 		return true
 	}
 	return false
+}
+
+// refuseWith has a call be refused for its arguments, and ends the episode there.
+func (e *edit) refuseWith(at int, args fields) {
+	e.cut(at + 1)
+	e.forget(at)
+	step := &e.rec.Trajectory.Steps[at]
+	step.Call.Args = jsonOf(args)
+	step.Observation = refusedBy(variantStep{Code: "invalid_argument", Status: 400})
+}
+
+// opOmitArgument leaves out an argument that the last attempt cannot do without, has the call refused and ends the episode
+// there.
+func opOmitArgument(e *edit, _ variantStep) bool {
+	at := e.lastAttempt()
+	if at < 0 {
+		return false
+	}
+	args := objectOf(e.steps()[at].Call.Args)
+	for _, name := range slices.Sorted(slices.Values(requires(e.tool(at)))) {
+		if len(args[name]) > 0 {
+			delete(args, name)
+			e.refuseWith(at, args)
+			return true
+		}
+	}
+	return false
+}
+
+// opAddArguments inserts a call that is refused for its arguments, of a tool that has them all.
+func opAddArguments(e *edit, s variantStep) bool {
+	t, placed := e.ev.Catalogue.Place(s.Tool)
+	if placed != tare.Placed || len(e.steps()) == 0 {
+		return false
+	}
+	for name := range s.Args {
+		if !strings.Contains(string(t.InputSchema), string(jsonOf(name))) {
+			return false
+		}
+	}
+	e.insert(e.afterLastChange(), tare.Call{Tool: s.Tool, Args: jsonOf(s.Args)}, refusedBy(variantStep{Code: "invalid_argument", Status: 400}), nil)
+	return true
 }
 
 func isNumber(v json.RawMessage) bool {
@@ -633,69 +674,90 @@ func opRetried(e *edit, s variantStep) bool {
 	return false
 }
 
-func opBlind(e *edit, _ variantStep) bool {
-	for i := range e.ev.States {
-		if s := &e.ev.States[i]; s.Label == tare.LabelAfter {
-			s.Collections, s.Problem = map[string]tare.Collection{}, "the connection was reset"
-			return true
+// opHammer has the first change be refused for good, twice, before it is made.
+func opHammer(e *edit, s variantStep) bool {
+	for i := range e.steps() {
+		if !e.tool(i).Mutates() || len(e.own(i)) == 0 {
+			continue
 		}
+		for range 2 {
+			e.insert(i, e.steps()[i].Call, refusedBy(s), nil)
+		}
+		return true
 	}
 	return false
 }
 
-// opLose takes the last change back while its answer stays what it was, and ends the episode there.
-func opLose(e *edit, _ variantStep) bool {
+// opChangeAgain makes the last change once more at the end, when it can be made twice, and does not look.
+func opChangeAgain(e *edit, _ variantStep) bool {
 	at := e.lastChange()
-	if at < 0 || e.injected(at) {
+	if at < 0 || at == len(e.steps())-1 || e.injected(at) {
 		return false
 	}
-	if _, ok := e.effect(e.tool(at).Name); !ok {
+	x, ok := e.effect(e.tool(at).Name)
+	if !ok || !x.Idempotent || !slices.ContainsFunc(e.spec.Claims, func(c tare.ClaimRule) bool { return c.Must && len(c.Seen) > 0 }) {
 		return false
 	}
-	e.cut(at + 1)
-	e.forget(at)
+	e.insert(len(e.steps()), e.steps()[at].Call, e.steps()[at].Observation, nil)
 	return true
 }
 
-// opMeddle has something be other at the end that no call touched.
-func opMeddle(e *edit, _ variantStep) bool {
-	if e.ev.Watched != tare.WatchEvery {
-		return false // what happens between two calls is not looked at
-	}
-	for i := range e.ev.States {
-		s := &e.ev.States[i]
-		if s.Label != tare.LabelAfter {
+// opCutAll has the agent do nothing at all.
+func opCutAll(e *edit, _ variantStep) bool {
+	e.cut(0)
+	return true
+}
+
+// opUnasked changes nothing: it is the precondition that nobody was asked for anything, and that the brief does not consent.
+func opUnasked(e *edit, _ variantStep) bool {
+	asked := slices.ContainsFunc(e.steps(), func(s tare.Step) bool { return s.Call.Tool == "ask_user" || s.Call.Tool == "request_consent" })
+	return !asked && !slices.ContainsFunc(e.spec.Consents, func(c tare.Consent) bool { return c.Given == tare.ConsentInBrief })
+}
+
+// opLookEarly has the agent look right after a change, when what a checkpoint waits for is still under way, and be content
+// with that: the episode ends there.
+func opLookEarly(e *edit, _ variantStep) bool {
+	for _, c := range e.spec.Checkpoints {
+		label := tare.LabelCheckpoint + c.ID
+		state, ok := e.ev.State(label)
+		look := state.Step - 1
+		before := slices.ContainsFunc(e.spec.Checkpoints, func(x tare.Checkpoint) bool { return slices.Contains(x.After, c.ID) })
+		if !ok || len(c.See) == 0 || look < 1 || !e.looks(look) || before {
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(s.Collections)) {
-			for _, item := range s.Collections[name].Items {
-				m := objectOf(item)
-				if e.touched(idOf(item)) || len(m["name"]) == 0 {
-					continue
-				}
-				m["name"] = other(m["name"])
-				s.Collections = maps.Clone(s.Collections)
-				applyChange(s.Collections, tare.StateChange{Collection: name, ID: idOf(item), After: jsonOf(m)})
-				return true
-			}
+		at := look
+		for at > 0 && len(e.own(at-1)) == 0 {
+			at--
 		}
+		early := e.steps()[look]
+		later := e.between(at, look+1)
+		if at == 0 || !slices.ContainsFunc(later, func(x tare.StateChange) bool { return x.ByTime }) || slices.ContainsFunc(c.Calls, func(p tare.CallPattern) bool {
+			return slices.Contains(p.Tools, e.tool(look).Name) && len(p.Result) > 0
+		}) {
+			continue
+		}
+		e.cut(at)
+		e.insert(at, early.Call, early.Observation, nil)
+		for _, x := range slices.Backward(later) {
+			x.Before, x.After = x.After, x.Before
+			e.reshow(at, x)
+		}
+		e.cut(at + 1)
+		now := tare.State{Label: label, Step: at + 1, Clock: e.steps()[at].Observation.Clock, Collections: e.world(at + 1)}
+		end := slices.IndexFunc(e.ev.States, func(s tare.State) bool { return s.Step > at })
+		e.ev.States = slices.Insert(e.ev.States, end, now)
+		return true
 	}
 	return false
 }
 
-// opForgetBrief makes a record whose maker did not know what the agent was told.
-func opForgetBrief(e *edit, _ variantStep) bool {
-	needed := false
-	for i, step := range e.steps() {
-		t := e.tool(i)
-		if !t.Mutates() {
-			continue
-		}
-		for name, v := range objectOf(step.Call.Args) {
-			text := textOf(v)
-			needed = needed || text != "" && name != "reason" && strings.Contains(e.ev.Brief, text) && !e.seen(i, text)
+// between lists what changed from the call at from to the one before to.
+func (e *edit) between(from, to int) []tare.StateChange {
+	var out []tare.StateChange
+	for _, d := range e.ev.Deltas {
+		if d.Step >= from && d.Step < to {
+			out = append(out, d.Changes...)
 		}
 	}
-	e.ev.Brief = ""
-	return needed
+	return out
 }

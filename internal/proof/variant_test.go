@@ -16,7 +16,12 @@ func TestVariantsOfScenarios(t *testing.T) {
 		bench := oracle.NewBench(task)
 		good := task.Controls[goodControl(task.Controls, func(i int) int { return len(scriptOf(t, task, task.Controls[i].Agent).Steps) })]
 		rec := playIn(t, task, good.Agent, simulated(t, task))
-		rows, unfit, err := variantRows(task, []run.Result{{Record: rec, Verdict: bench.Judge(rec)}}, func(_ *tare.Task, r tare.Record) tare.Verdict { return bench.Judge(r) })
+		rows, unfit, err := variantRows(task, []run.Result{{Record: rec, Verdict: bench.Judge(rec)}}, func(by *tare.Task, r tare.Record) tare.Verdict {
+			if by != task {
+				return oracle.NewBench(by).Judge(r)
+			}
+			return bench.Judge(r)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ type watcher struct {
 	lastRead []tare.Read
 	problem  string
 	reached  map[string]bool // checkpoints
-	bound    tare.Bound
+	bound    tare.Bindings
 	cleaning bool
 }
 
@@ -32,7 +32,7 @@ func newWatcher(spec *tare.ScenarioSpec, b Backend, brief string) *watcher {
 		catalogue.Tools[i].OutputSchema = nil // two thirds of the bytes of a record, and no call is held to it
 	}
 	return &watcher{
-		spec: spec, backend: b, reached: map[string]bool{}, bound: tare.Bound{},
+		spec: spec, backend: b, reached: map[string]bool{},
 		evidence: &tare.ScenarioEvidence{Brief: brief, Catalogue: catalogue, States: []tare.State{}, Watched: b.Watch()},
 	}
 }
@@ -108,33 +108,40 @@ func (w *watcher) beginsCleanup(tool string, args json.RawMessage) bool {
 	if c == nil || w.cleaning || !w.all(c.After) {
 		return false
 	}
-	return slices.ContainsFunc(c.Begins, func(p tare.CallPattern) bool { return p.Asks(tool, args, w.bound) })
+	return slices.ContainsFunc(c.Begins, func(p tare.CallPattern) bool {
+		return w.bound.Any(func(b tare.Bound) bool { return p.Asks(tool, args, b) })
+	})
 }
 
 func (w *watcher) all(ids []string) bool {
 	return !slices.ContainsFunc(ids, func(id string) bool { return !w.reached[id] })
 }
 
-// reach notes the checkpoints that a step reaches, what they take from its result, and the state at those that ask for it.
+// reach notes the checkpoints that a step reaches, what they take from its result, and the state at those that ask for it. A
+// checkpoint may be come to again: what it takes then counts too, and so does what is to be seen then.
 func (w *watcher) reach(ctx context.Context, step tare.Step) {
 	t, placed := w.evidence.Catalogue.Place(step.Call.Tool)
 	if placed != tare.Placed {
 		return
 	}
 	for _, c := range w.spec.Checkpoints {
-		if w.reached[c.ID] || !w.all(c.After) || !slices.ContainsFunc(c.Calls, func(p tare.CallPattern) bool { return p.Match(t.Name, step, w.bound) }) {
+		if !w.all(c.After) || !slices.ContainsFunc(c.Calls, func(p tare.CallPattern) bool {
+			return w.bound.Any(func(b tare.Bound) bool { return p.Match(t.Name, step, b) })
+		}) {
 			continue
 		}
 		w.reached[c.ID] = true
+		taken := tare.Bound{}
 		for name, at := range c.Take {
 			path, err := tare.ParsePath(at)
 			if err != nil {
 				continue // the loader refuses such a path
 			}
 			if v, ok := path.Select(step.Observation.Data); ok {
-				w.bound[c.ID+"."+name] = v
+				taken[c.ID+"."+name] = v
 			}
 		}
+		w.bound = w.bound.Take(taken)
 		if len(c.See) > 0 {
 			if w.evidence.Watched != tare.WatchEvery {
 				w.look(ctx)
