@@ -30,6 +30,7 @@ var allow = map[string][]string{
 
 	"claims":     {"tare"},
 	"mcpproxy":   {"tare"},
+	"mcpserve":   {"tare"},
 	"platform":   {"tare"},
 	"trajectory": {"tare"},
 	"transcript": {"tare"},
@@ -37,7 +38,7 @@ var allow = map[string][]string{
 	"check":      {"tare", "sandbox", "workspace"},            // workspace lays out the trees that it runs
 	"evidence":   {"tare", "check", "sandbox", "workspace"},
 	"oracle":     {"tare", "claims", "contract", "predicate"},
-	"tools":      {"tare", "check", "platform", "sandbox", "workspace"},
+	"tools":      {"tare", "check", "mcpserve", "platform", "sandbox", "workspace"},
 	"agent":      {"tare", "sandbox", "workspace"}, // a finished solution is laid out as every other tree is
 	"episode":    {"tare", "agent", "evidence", "sandbox", "trajectory", "workspace"},
 	"store":      {"tare"},

@@ -10,12 +10,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tare"
+	"tare/internal/mcpserve"
 )
 
 // An endpointConfig says what is done with calls, whichever tools they are of.
 type endpointConfig struct {
-	turns     int             // bounds the calls; 0 does not
-	onStep    func(tare.Step) // as in Config
+	tally     *mcpserve.Tally // of the episode's calls, which other servers may share
 	onProblem func(error)
 	began     time.Time
 	now       func() time.Time
@@ -31,9 +31,7 @@ type endpoint struct {
 	endpointConfig
 	server *mcp.Server
 
-	turn      chan struct{} // holds one token, which whoever carries out a call has taken
-	calls     int           // carried out; guarded by turn
-	exhausted chan struct{} // closed when a call was refused because of the limit
+	turn chan struct{} // holds one token, which whoever carries out a call has taken
 
 	ctx    context.Context // ends when the endpoint is closed; a field since it bounds the endpoint, not a call
 	cancel context.CancelCauseFunc
@@ -52,13 +50,13 @@ func newEndpoint(cfg endpointConfig, who mcp.Implementation, instructions string
 	if cfg.began.IsZero() {
 		cfg.began = cfg.now()
 	}
-	if cfg.onStep == nil {
-		cfg.onStep = func(tare.Step) {}
+	if cfg.tally == nil {
+		cfg.tally = mcpserve.NewTally(0, nil)
 	}
 	if cfg.onProblem == nil {
 		cfg.onProblem = func(error) {}
 	}
-	w := &endpoint{endpointConfig: cfg, turn: make(chan struct{}, 1), exhausted: make(chan struct{}), finish: sync.OnceValue(cfg.done)}
+	w := &endpoint{endpointConfig: cfg, turn: make(chan struct{}, 1), finish: sync.OnceValue(cfg.done)}
 	w.turn <- struct{}{}
 	w.ctx, w.cancel = context.WithCancelCause(context.Background())
 	w.server = mcp.NewServer(&who, &mcp.ServerOptions{
@@ -70,7 +68,7 @@ func newEndpoint(cfg endpointConfig, who mcp.Implementation, instructions string
 }
 
 // Exhausted is closed when a call was refused because the limit on calls had been reached. From then on all are.
-func (w *endpoint) Exhausted() <-chan struct{} { return w.exhausted }
+func (w *endpoint) Exhausted() <-chan struct{} { return w.tally.Exhausted() }
 
 // Close refuses further calls, cancels those under way and returns when none is left and nothing that they started is
 // alive. No step is recorded after it has returned. It may be called again.

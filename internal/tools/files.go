@@ -56,10 +56,31 @@ func fileError(p string, err error) error {
 	return refuse("%s: %s", quote(p), why)
 }
 
-// openFile opens a regular file of the workspace for reading. Symbolic links are followed as long as they stay inside.
-func (w *World) openFile(p string) (*os.File, int64, error) {
+// readable is where the file lies that an agent named: in the workspace, or in a view, whose root is to be closed.
+func (w *World) readable(name string) (*os.Root, string, error) {
+	for _, v := range w.cfg.Views {
+		below, ok := strings.CutPrefix(name, v.Guest+"/")
+		if !ok {
+			continue
+		}
+		p, err := clean(below)
+		if err != nil {
+			return nil, "", err
+		}
+		root, err := os.OpenRoot(v.Host)
+		if err != nil {
+			return nil, "", fmt.Errorf("opening %s: %w", v.Guest, err)
+		}
+		return root, p, nil
+	}
+	p, err := clean(name)
+	return w.root, p, err
+}
+
+// openFile opens a regular file below root for reading. Symbolic links are followed as long as they stay inside.
+func openFile(root *os.Root, p string) (*os.File, int64, error) {
 	// O_NONBLOCK, so that opening a pipe, which an agent may have put there, does not wait for a writer.
-	f, err := w.root.OpenFile(p, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := root.OpenFile(p, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, fileError(p, err)
 	}
@@ -160,9 +181,14 @@ type readOut struct {
 }
 
 func (w *World) readFile(_ context.Context, _ call, in readIn) ([]string, readOut, error) {
-	p, err := clean(in.Path)
+	root, p, err := w.readable(in.Path)
 	if err != nil {
 		return nil, readOut{}, err
+	}
+	shown := p
+	if root != w.root {
+		defer root.Close()
+		shown = in.Path
 	}
 	switch {
 	case in.Offset < 0 || in.Line < 0 || in.Limit < 0:
@@ -170,7 +196,7 @@ func (w *World) readFile(_ context.Context, _ call, in readIn) ([]string, readOu
 	case in.Offset > 0 && in.Line > 0:
 		return nil, readOut{}, refuse("give offset or line, not both")
 	}
-	f, size, err := w.openFile(p)
+	f, size, err := openFile(root, p)
 	if err != nil {
 		return nil, readOut{}, err
 	}
@@ -189,7 +215,7 @@ func (w *World) readFile(_ context.Context, _ call, in readIn) ([]string, readOu
 		return nil, readOut{}, fileError(p, err)
 	}
 	page = page[:n]
-	out := readOut{Path: p, Offset: offset, FirstLine: first, Size: size}
+	out := readOut{Path: shown, Offset: offset, FirstLine: first, Size: size}
 	if offset+int64(len(page)) < size && len(page) > 0 {
 		page = page[:pageEnd(page)]
 		next := offset + int64(len(page))

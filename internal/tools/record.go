@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tare"
+	"tare/internal/mcpserve"
 )
 
 const (
@@ -47,31 +48,22 @@ func (w *endpoint) record(next mcp.MethodHandler) mcp.MethodHandler {
 		step := tare.Step{Call: w.describe(ask.Params)}
 		began := w.now()
 		step.Call.At = seconds(began.Sub(w.began))
-		res := w.carryOut(ctx, next, method, ask)
+		res, record := w.tally.Begin()
+		if !record {
+			return res, nil
+		}
 		if res == nil {
-			return failed(fmt.Sprintf("no further calls: the limit of %d is reached", w.turns)), nil
+			res = w.carryOut(ctx, next, method, ask)
 		}
 		step.Observation = w.observe(step.Call.Tool, res)
 		step.Observation.Seconds = seconds(w.now().Sub(began))
-		step.Call.Index = w.calls
-		w.calls++
-		w.onStep(step)
+		w.tally.Record(step)
 		return res, nil
 	}
 }
 
-// carryOut has the call done, or refuses it. The first call over the limit is refused and recorded, since it is what the
-// agent tried; nil stands for those after it, which only repeat it. The caller holds the turn.
+// carryOut has the call done. The caller holds the turn.
 func (w *endpoint) carryOut(ctx context.Context, next mcp.MethodHandler, method string, ask *mcp.CallToolRequest) *mcp.CallToolResult {
-	if most := w.turns; most > 0 && w.calls >= most {
-		select {
-		case <-w.exhausted:
-			return nil
-		default:
-			close(w.exhausted)
-		}
-		return failed(fmt.Sprintf("no further calls: the limit of %d is reached", most))
-	}
 	got, err := next(ctx, method, ask)
 	if err != nil {
 		var wire *jsonrpc.Error
@@ -88,9 +80,7 @@ func (w *endpoint) carryOut(ctx context.Context, next mcp.MethodHandler, method 
 	return res
 }
 
-func failed(text string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
-}
+func failed(text string) *mcp.CallToolResult { return mcpserve.Failed(text) }
 
 func quoteBounded(s string) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
@@ -131,36 +121,13 @@ func describeNoted(p *mcp.CallToolParamsRaw) tare.Call {
 
 // observe is the result as the record keeps it.
 func observe(tool string, res *mcp.CallToolResult) tare.Observation {
-	var parts []string
-	for _, c := range res.Content {
-		if t, ok := c.(*mcp.TextContent); ok {
-			parts = append(parts, t.Text)
-		}
-	}
-	text := strings.Join(parts, "\n")
-	most := maxPreview
 	if tool == "run_tests" {
-		most = maxTestPreview
+		return mcpserve.Observe(res, maxTestPreview)
 	}
-	return tare.Observation{
-		OK:      !res.IsError,
-		Preview: ends(strings.ToValidUTF8(text, "\ufffd"), most),
-		Digest:  tare.HashBytes([]byte(text)),
-		Size:    len(text),
-	}
+	return mcpserve.Observe(res, maxPreview)
 }
 
-// ends is s when it has no more than most bytes, else its beginning and its end, which is where a test run sums up.
-func ends(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	const room = 50 // for the line between
-	half := (most - room) / 2
-	head := strings.ToValidUTF8(s[:half], "")
-	tail := strings.ToValidUTF8(s[len(s)-half:], "")
-	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head, len(s)-len(head)-len(tail), tail)
-}
+func ends(s string, most int) string { return mcpserve.Ends(s, most) }
 
 func seconds(d time.Duration) float64 {
 	return float64(max(0, d).Round(time.Microsecond)) / float64(time.Second)

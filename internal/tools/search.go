@@ -94,7 +94,7 @@ type searcher struct {
 
 // file looks through one file as bytes, so that one which is no UTF-8 is searched like any other.
 func (s *searcher) file(w *World, p string) {
-	f, size, err := w.openFile(p)
+	f, size, err := openFile(w.root, p)
 	if err != nil {
 		s.out.Skipped++
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tare"
+	"tare/internal/mcpserve"
 	"tare/internal/platform"
 )
 
@@ -69,13 +70,13 @@ func NewStage(ctx context.Context, cfg StageConfig) (*Stage, error) {
 	}
 	s.watcher = newWatcher(cfg.Spec, cfg.Backend, cfg.Brief)
 	s.endpoint = newEndpoint(endpointConfig{
-		turns: cfg.Limits.Turns, onProblem: problem, began: cfg.Began, now: cfg.Now,
-		onStep: func(step tare.Step) {
+		onProblem: problem, began: cfg.Began, now: cfg.Now,
+		tally: mcpserve.NewTally(cfg.Limits.Turns, func(step tare.Step) {
 			s.watcher.reach(s.ctx, step)
 			if cfg.OnStep != nil {
 				cfg.OnStep(step)
 			}
-		},
+		}),
 		describe: describe, observe: s.observe, done: func() error { return nil },
 	}, mcp.Implementation{Name: s.watcher.evidence.Catalogue.Servers[0], Version: "1"}, "Operate the platform by these tools.")
 	for _, t := range cfg.Backend.Catalogue().Tools {
@@ -116,7 +117,7 @@ func (s *Stage) handle(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	if len(args) == 0 {
 		args = json.RawMessage(`{}`)
 	}
-	reply, err := s.watcher.around(ctx, s.calls, req.Params.Name, args)
+	reply, err := s.watcher.around(ctx, s.tally.Recorded(), req.Params.Name, args)
 	if err != nil {
 		return failed(s.explain(ctx, req.Params.Name, err).Error()), nil
 	}
@@ -180,7 +181,7 @@ func textOf(res *mcp.CallToolResult) (string, bool) {
 // seen. It is to be called once.
 func (s *Stage) Finish(ctx context.Context) (*tare.ScenarioEvidence, error) {
 	err := s.done()
-	s.watcher.finish(ctx, s.calls)
+	s.watcher.finish(ctx, s.tally.Recorded())
 	return s.watcher.evidence, errors.Join(err, s.backend.Close())
 }
 

@@ -1,7 +1,7 @@
 // Package tools is the world of a ticket: an MCP server with six tools over one workspace.
 //
-// The tools are list_files, read_file, search_code, write_file, run_tests and git_diff. One [World] can be served over
-// stdio, over HTTP on a TCP address and over HTTP on a Unix socket, to any number of clients; however it is reached, it is
+// The tools are list_files, read_file, search_code, write_file, run_tests and git_diff; a world without a runner has no
+// run_tests and runs no code at all. One [World] can be served over stdio, over HTTP on a TCP address and over HTTP on a Unix socket, to any number of clients; however it is reached, it is
 // one workspace, one limit on the number of calls and one record. Calls are carried out one at a time, in the order in
 // which they came, so that the record is what happened.
 //
@@ -27,26 +27,34 @@ import (
 
 	"tare"
 	"tare/internal/check"
+	"tare/internal/mcpserve"
 	"tare/internal/sandbox"
 	"tare/internal/workspace"
 )
 
-// Config says what a World is made of. Workspace and Sandbox are required. Without a Runner there is no run_tests.
+// Config says what a World is made of. Workspace and Sandbox are required.
 type Config struct {
+	Name      string // of the server; default tare
 	Workspace *workspace.Workspace
 	Sandbox   sandbox.Sandbox
-	Runner    check.Runner
+	Runner    check.Runner // nil: there is no run_tests
+	Views     []View
 	Sources   []string    // roots of the import path, as in tare.Task
 	Limits    tare.Limits // Turns bounds the calls, Check one run_tests; zero: no limit on calls, 60 s
 
 	// OnStep is handed every call with what came of it, one at a time, in order, before the caller gets its answer.
 	OnStep func(tare.Step)
+	// Tally counts and records in place of Limits.Turns and OnStep, where the agent has further servers.
+	Tally *mcpserve.Tally
 	// OnProblem is handed what failed on our side; the call that met it is a failed one.
 	OnProblem func(error)
 
 	Began time.Time        // where Call.At counts from; default: when New is called
 	Now   func() time.Time // default time.Now
 }
+
+// A View is a directory of this machine's whose regular files read_file shows, below an absolute path of the agent's.
+type View struct{ Host, Guest string }
 
 // defaultCheck bounds run_tests where the task does not.
 const defaultCheck = 60 * time.Second
@@ -65,6 +73,9 @@ func New(cfg Config) (*World, error) {
 	if cfg.Workspace == nil || cfg.Sandbox == nil {
 		return nil, errors.New("opening world: workspace and sandbox are required")
 	}
+	if cfg.Name == "" {
+		cfg.Name = "tare"
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -82,11 +93,14 @@ func New(cfg Config) (*World, error) {
 		return nil, fmt.Errorf("opening world: %w", err)
 	}
 	w := &World{cfg: cfg, root: root, token: rand.Text()}
+	tally := cfg.Tally
+	if tally == nil {
+		tally = mcpserve.NewTally(cfg.Limits.Turns, func(s tare.Step) { w.cfg.OnStep(s) })
+	}
 	w.endpoint = newEndpoint(endpointConfig{
-		turns: cfg.Limits.Turns, began: cfg.Began, now: cfg.Now,
-		onStep: func(s tare.Step) { w.cfg.OnStep(s) }, onProblem: func(err error) { w.cfg.OnProblem(err) },
+		tally: tally, began: cfg.Began, now: cfg.Now, onProblem: func(err error) { w.cfg.OnProblem(err) },
 		describe: describeNoted, observe: observe, done: root.Close,
-	}, mcp.Implementation{Name: "tare", Title: "tare workspace", Version: "1"},
+	}, mcp.Implementation{Name: cfg.Name, Title: "tare workspace", Version: "1"},
 		"One small repository. All paths are relative to it. The tools are the only way to see and change it.")
 	w.addTools()
 	return w, nil
