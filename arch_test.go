@@ -31,6 +31,7 @@ var allow = map[string][]string{
 	"claims":     {"tare"},
 	"mcpproxy":   {"tare"},
 	"mcpserve":   {"tare"},
+	"patchcheck": {"tare", "mcpserve", "workspace"},
 	"platform":   {"tare"},
 	"trajectory": {"tare"},
 	"transcript": {"tare"},
