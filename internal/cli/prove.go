@@ -36,7 +36,9 @@ proof a certificate is kept, and every later verdict says that it is proven.
 
 Of a scenario it plays the scripted agents, and changes the record of a good one in every way of a library of variants
 (docs/scenarios.md): at least nine bad ones must fail, each at its gate and for its reason, at least four acceptable ones
-pass. A suite of scenarios is proven when each variant was made of three of them or more.`,
+pass. A suite of scenarios is proven when each variant was made of three of them or more.
+
+Without an argument it proves the built-in suites that need nothing from outside; one that does is to be named.`,
 		Example: "  tare prove tickets/bugfix_inventory\n  tare prove tickets --jobs 2 --markdown proof.md\n  tare prove tickets --sweep-only\n  tare prove --lab",
 		RunE: func(c *cobra.Command, args []string) error {
 			if lab && len(args) > 0 {
@@ -48,7 +50,7 @@ pass. A suite of scenarios is proven when each variant was made of three of them
 			if flags.jobs < 1 || flags.passes < 1 {
 				return usage("--jobs and --passes are at least 1")
 			}
-			tasks, err := a.tasks(args)
+			tasks, err := a.proven(args)
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -148,6 +149,27 @@ var builtin = sync.OnceValues(func() ([]*suite.Suite, error) {
 	}
 	return out, nil
 })
+
+// proven finds the tasks that args name. When there are none it is all built-in ones that need nothing from outside, and a line
+// says which are left out.
+func (a *app) proven(args []string) ([]*tare.Task, error) {
+	if len(args) > 0 {
+		return a.tasks(args)
+	}
+	known, err := builtin()
+	if err != nil {
+		return nil, err
+	}
+	var out []*tare.Task
+	for _, s := range known {
+		if len(s.Needs) > 0 {
+			a.note("left out: %s, which needs %s; to prove it, name it: tare prove %s", s.Name, strings.Join(s.Needs, " and "), s.Name)
+			continue
+		}
+		out = append(out, s.Tasks...)
+	}
+	return out, nil
+}
 
 // tasks finds the tasks that args name; all built-in ones when there are none.
 func (a *app) tasks(args []string) ([]*tare.Task, error) {

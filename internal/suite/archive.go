@@ -16,7 +16,7 @@ import (
 )
 
 // Pack makes the archive of the suite in the folder dir: a zip file with one entry for each file of each task, sorted,
-// undated, with its mode; of a symbolic link the content is the target. Before each task stand the parsed forms of its
+// undated, with its mode; of a symbolic link the content is the target. suite.yaml comes first, where there is one. Before each task stand the parsed forms of its
 // task.yaml, named NAME.parsed, and of its other YAML files, named NAME:FILE.parsed. Equal folders give equal bytes, whatever
 // their owners, dates and umask, as long as the compressor of Go's standard library stays the same. It packs only
 // what LoadSuite accepts.
@@ -24,7 +24,7 @@ func Pack(dir string) ([]byte, error) {
 	if _, err := LoadSuite(dir); err != nil {
 		return nil, err
 	}
-	trees, err := readSuite(dir)
+	read, err := readSuite(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,12 @@ func Pack(dir string) ([]byte, error) {
 	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(out, flate.BestCompression)
 	})
-	for _, t := range trees {
+	if read.about != nil {
+		if err := addFiles(w, []tare.File{{Path: suiteFile, Mode: 0o644, Data: read.about}}); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range read.trees {
 		var files []tare.File
 		for _, name := range []string{taskFile, stateFile, agentsFile} {
 			text, ok := t.tree.Lookup(name)
@@ -89,22 +94,20 @@ func addFiles(w *zip.Writer, files []tare.File) error {
 func SameContent(a, b []byte) bool {
 	x, errX := unpack(a)
 	y, errY := unpack(b)
-	if errX != nil || errY != nil || len(x) != len(y) {
+	if errX != nil || errY != nil {
 		return false
 	}
-	for i := range x {
-		if x[i].name != y[i].name || !maps.Equal(x[i].parsed, y[i].parsed) || x[i].tree.Digest() != y[i].tree.Digest() {
-			return false
-		}
-	}
-	return true
+	return bytes.Equal(x.about, y.about) && slices.EqualFunc(x.trees, y.trees, func(x, y namedTree) bool {
+		return x.name == y.name && maps.Equal(x.parsed, y.parsed) && x.tree.Digest() == y.tree.Digest()
+	})
 }
 
 // unpack reads an archive that Pack made, in memory and within the bounds of a suite.
-func unpack(b []byte) ([]namedTree, error) {
+func unpack(b []byte) (folder, error) {
+	var out folder
 	r, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	left := newBudget()
 	files := map[string][]tare.File{}
@@ -112,11 +115,13 @@ func unpack(b []byte) ([]namedTree, error) {
 	for _, f := range r.File {
 		file, err := unpackFile(f, left)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		task, name, ok := strings.Cut(f.Name, "/")
 		form, isForm := strings.CutSuffix(f.Name, parsedSuffix)
 		switch {
+		case f.Name == suiteFile && file.Mode.IsRegular() && len(file.Data) <= maxAbout:
+			out.about = file.Data
 		case ok && task != "" && name != "":
 			file.Path = name
 			files[task] = append(files[task], file)
@@ -130,21 +135,20 @@ func unpack(b []byte) ([]namedTree, error) {
 			}
 			parsed[task][name] = string(file.Data)
 		default:
-			return nil, fmt.Errorf("entry %s lies in no task's folder", clip(f.Name))
+			return out, fmt.Errorf("entry %s lies in no task's folder", clip(f.Name))
 		}
 	}
 	if len(files) == 0 {
-		return nil, errors.New("the archive is empty")
+		return out, errors.New("the archive is empty")
 	}
-	var trees []namedTree
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		tree, err := tare.NewTree(files[name])
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		trees = append(trees, namedTree{name, tree, parsed[name]})
+		out.trees = append(out.trees, namedTree{name, tree, parsed[name]})
 	}
-	return trees, nil
+	return out, nil
 }
 
 // unpackFile reads one entry; its Path is not set.

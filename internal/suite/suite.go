@@ -25,6 +25,13 @@ type Suite struct {
 	Name  string
 	Tasks []*tare.Task
 	Hash  tare.Digest // of the names and hashes of the tasks
+	Needs []string    // what its tasks need from outside, of Needs; a suite with any is played only when it is named
+}
+
+// A folder is what was read of a suite.
+type folder struct {
+	trees []namedTree
+	about []byte // suite.yaml; nil when there is none
 }
 
 // A namedTree is one task's folder.
@@ -55,7 +62,7 @@ func LoadTask(dir string) (*tare.Task, error) {
 }
 
 // LoadSuite loads all tasks of the folder dir: each folder in it is one, but for those whose names begin with a dot.
-// Files that lie beside them are not part of the suite.
+// What suite.yaml says is said of all of them; other files that lie beside them are not part of the suite.
 func LoadSuite(dir string) (*Suite, error) {
 	name, _, err := names(dir)
 	if err != nil {
@@ -64,21 +71,21 @@ func LoadSuite(dir string) (*Suite, error) {
 	if err := looksLikeSuite(dir); err != nil {
 		return nil, err
 	}
-	trees, err := readSuite(dir)
+	f, err := readSuite(dir)
 	if err != nil {
 		return nil, &Error{File: dir, Message: "reading the suite: " + reason(err)}
 	}
-	return assemble(name, dir, trees)
+	return assemble(name, dir, f)
 }
 
 // FromArchive loads the suite called name from an archive that Pack made. Tasks and hashes are the same as from the
 // folder that was packed.
 func FromArchive(name string, b []byte) (*Suite, error) {
-	trees, err := unpack(b)
+	f, err := unpack(b)
 	if err != nil {
 		return nil, &Error{File: name, Message: "reading the archive: " + reason(err)}
 	}
-	return assemble(name, name, trees)
+	return assemble(name, name, f)
 }
 
 // names are the last two parts of dir's absolute path.
@@ -126,28 +133,34 @@ func looksLikeSuite(dir string) error {
 	return &Error{File: dir, Message: "neither the folder nor one in it holds a task.yaml; name the folder of a task, or of a suite"}
 }
 
-func readSuite(dir string) ([]namedTree, error) {
+func readSuite(dir string) (folder, error) {
+	var f folder
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	left := newBudget()
-	var trees []namedTree
 	for _, e := range entries {
+		if e.Name() == suiteFile {
+			if f.about, err = readAbout(dir, e); err != nil {
+				return f, err
+			}
+		}
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
 		tree, err := readTree(filepath.Join(dir, e.Name()), left)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", e.Name(), err)
+			return f, fmt.Errorf("%s: %w", e.Name(), err)
 		}
-		trees = append(trees, namedTree{name: e.Name(), tree: tree})
+		f.trees = append(f.trees, namedTree{name: e.Name(), tree: tree})
 	}
-	return trees, nil
+	return f, nil
 }
 
 // assemble loads every task of a suite; shown is how the suite's folder is called in errors.
-func assemble(name, shown string, trees []namedTree) (*Suite, error) {
+func assemble(name, shown string, f folder) (*Suite, error) {
+	trees := f.trees
 	if len(trees) == 0 {
 		return nil, &Error{File: shown, Message: "there is no task in the folder"}
 	}
@@ -165,6 +178,10 @@ func assemble(name, shown string, trees []namedTree) (*Suite, error) {
 		return nil, err
 	}
 	s := &Suite{Name: name, Tasks: tasks}
+	var err error
+	if s.Needs, err = readNeeds(shown, f.about); err != nil {
+		return nil, err
+	}
 	var list strings.Builder
 	for _, t := range tasks {
 		fmt.Fprintf(&list, "%s %s\n", t.ID, t.Hash)
