@@ -25,6 +25,8 @@ const (
 	inputAt   = "/srv/input"   // the file that InputWord stands for
 	scratchAt = "/srv/scratch" // the directory that ScratchDir stands for
 	reportsAt = "/srv/reports" // where a sanitizer writes
+	driverAt  = "/srv/cc"      // what gcc finds in the place of its own parts
+	unitsAt   = "/srv/units"   // where those put what they saw
 )
 
 // reportedExit is the status of a program that its sanitizer ended, and no other that is in use.
@@ -46,6 +48,7 @@ type Subject struct {
 	Tree     tare.Tree
 	Language string      // c, go, python
 	Script   tare.Script // of the grader's; with no text there is nothing to build
+	Look     bool        // at what could silence a sanitizer; for C alone
 	OnOutput func([]byte)
 }
 
@@ -55,6 +58,8 @@ type Built struct {
 	Tree tare.Tree
 	Did  tare.Execution
 	Log  Log
+
+	Profile *Profile // when it was asked for
 }
 
 // Build has the script build the tree, in a sandbox with a HOME, a /tmp and caches of its own and no network. What it left
@@ -89,6 +94,11 @@ func (s Subject) Build(ctx context.Context, sb sandbox.Sandbox) (b Built, err er
 		maps.Copy(cmd.Env, tools.cache(w.at(filepath.Join(w.dir, "cache"), goCache)))
 		maps.Copy(cmd.Env, tools.Env)
 	}
+	if s.Language == "c" && s.Look {
+		if err := w.watchCompiler(&cmd); err != nil {
+			return b, err
+		}
+	}
 	res, err := w.run(ctx, cmd, &b.Log, s.OnOutput)
 	if err != nil {
 		return b, fmt.Errorf("building: %w", err)
@@ -103,7 +113,19 @@ func (s Subject) Build(ctx context.Context, sb sandbox.Sandbox) (b Built, err er
 	for _, o := range left {
 		fmt.Fprintf(&b.Log, "[%q is not kept for what follows: %s]\n", o.Path, o.Reason)
 	}
-	return b, err
+	if err != nil || s.Language != "c" || !s.Look {
+		return b, err
+	}
+	units, unseen, err := readUnits(filepath.Join(w.dir, path.Base(unitsAt)))
+	if err != nil {
+		return b, fmt.Errorf("reading what the compiler saw: %w", err)
+	}
+	p := profile(s.Tree, b.Tree, units, w.guest)
+	for _, why := range unseen {
+		p.Opaque["a translation unit"] = why
+	}
+	b.Profile = &p
+	return b, nil
 }
 
 // A Start says which program of a built tree to start, and what to look for.
