@@ -80,7 +80,25 @@ func GatherVuln(ctx context.Context, r VulnRequest) (tare.Evidence, error) {
 			ev.Vuln.Checks = append(ev.Vuln.Checks, c)
 		}
 	}
+	ev.Vuln.Silencers = s.silencers()
 	return ev, nil
+}
+
+// silencers are what the patched tree has and the unpatched one has not that could keep a sanitizer from seeing, where both
+// were built.
+func (s *VulnChecks) silencers() []tare.Silencer {
+	var out []tare.Silencer
+	for _, b := range [][2]*check.Built{{s.seed.built, s.fix.built}, {s.seed.driven, s.fix.driven}} {
+		if b[0] == nil || b[1] == nil || b[0].Profile == nil || b[1].Profile == nil {
+			continue
+		}
+		for _, f := range check.Silencers(*b[0].Profile, *b[1].Profile) {
+			if !slices.Contains(out, f) {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
 }
 
 // errNotBuilt says that a check was not made because its tree, or the driver, could not be built.
@@ -250,7 +268,7 @@ func (w *vulnWorld) buildOf(ctx context.Context, kind tare.CheckKind, s check.Su
 		return check.Built{}, c, err
 	}
 	defer free()
-	s.OnOutput = w.output(kind)
+	s.OnOutput, s.Look = w.output(kind), w.Controls && (w == w.fix || w == w.seed)
 	b, err := s.Build(ctx, w.Sandbox)
 	if err != nil {
 		return b, c, err

@@ -105,6 +105,9 @@ func TestGatherVuln(t *testing.T) {
 			t.Errorf("%s of %s is not complete: %s\n%s", c.Kind, c.World, c.Defect, c.Log)
 		}
 	}
+	if len(ev.Vuln.Silencers) > 0 {
+		t.Errorf("a fix that silences: %+v", ev.Vuln.Silencers)
+	}
 	for _, kind := range []tare.CheckKind{tare.CheckPoC, tare.CheckVariant} {
 		for i, e := range find(t, ev, kind, tare.WorldFix).Executions {
 			if len(e.Signs) > 0 || e.Signal != "" || e.Exit != 2 {
@@ -128,5 +131,17 @@ func TestGatherVuln(t *testing.T) {
 	}
 	if a, b := find(t, ev, tare.CheckBenign, tare.WorldFix).Executions[0], find(t, ev, tare.CheckBenign, "reference:a").Executions[0]; a.OutDigest != b.OutDigest || string(a.Stdout) != "one\ntwo\n" {
 		t.Errorf("benign: %+v and %+v", a, b)
+	}
+}
+
+// TestGatherVulnSilencers: a patch that switches the sanitizer off for a function is in the record as such.
+func TestGatherVulnSilencers(t *testing.T) {
+	task := labels(t)
+	quiet, _ := task.Seed.Lookup("labels.c")
+	quiet.Data = []byte(strings.Replace(string(quiet.Data), "int decode_label(", "__attribute__((no_sanitize_address)) int decode_label(", 1))
+	ev := gatherVuln(t, task, task.Seed.Overlay(tare.Tree{quiet}), true)
+	want := []tare.Silencer{{Path: "labels.c", Line: 4, What: "attribute no_sanitize_address", Why: "switches the sanitizer off, or tells it what to do"}}
+	if !slices.Equal(ev.Vuln.Silencers, want) {
+		t.Errorf("got %+v", ev.Vuln.Silencers)
 	}
 }
