@@ -1,0 +1,3 @@
+./depboard
+run
+-
