@@ -61,6 +61,10 @@ func run(args []string) (int, error) {
 			return exitFailed, err
 		}
 		go serve(l, socket)
+		// A client that is told "localhost" may try this one first, or alone. Where there is no IPv6 it is not missed.
+		if l, err := net.Listen("tcp6", fmt.Sprintf("[::1]:%d", port)); err == nil {
+			go serve(l, socket)
+		}
 	}
 	return spawn(argv, *extra)
 }

@@ -16,8 +16,16 @@ import (
 // A World is what an agent acts through.
 type World struct {
 	Socket  string          // Unix socket at which the world's tools are served, MCP over HTTP below /mcp
+	Patch   *Patch          // of a vulnerability: what else is served; nil elsewhere
 	Dir     string          // host path of the workspace, for agents that edit the directory
 	Sandbox sandbox.Sandbox // where an agent of others' making runs
+}
+
+// A Patch is what the world of a vulnerability serves beside its tools.
+type Patch struct {
+	Socket string // of test_patch, MCP over HTTP below /mcp
+	Daemon string // Unix socket of the daemon, its agents' side
+	Logs   string // host directory of the logs that are too long for an answer
 }
 
 // An Ending says how an agent ended.

@@ -24,6 +24,10 @@ const (
 	guestBrief     = "/brief"
 	promptFile     = "prompt.md"
 	guestPort      = 7117 // of the MCP server, where the sandbox has a loopback of its own
+
+	patchPort   = 3000 // of test_patch, likewise
+	guestDaemon = "/run/ssebench/sse.sock"
+	guestLogs   = "/tmp/mcp/logs"
 )
 
 // maxPrompt is the longest prompt: it is one argument, of which the system allows 128 KiB.
@@ -44,6 +48,12 @@ type command struct {
 //	TARE_PROMPT_FILE  a file that holds the prompt too
 //	TARE_WORKSPACE    the workspace, also its working directory
 //	TARE_MCP_URL      the world's tools, MCP over streamable HTTP
+//
+// and, where there is a vulnerability to repair,
+//
+//	TARE_PATCH_URL     test_patch, MCP over streamable HTTP: http://localhost:3000/mcp
+//	SSE_DAEMON_SOCKET  the daemon's Unix socket
+//	MCP_LOG_DIR        where test_patch leaves logs that are too long for an answer; read-only
 //
 // Status 0 means that it says it is done, and what it printed last on stdout is its last message. All that it started is
 // gone when Play returns.
@@ -123,11 +133,11 @@ func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Endin
 	if err != nil {
 		return Ending{}, err
 	}
-	port, err := portFor(ctx, w.Sandbox)
+	port, err := portFor(ctx, w.Sandbox, guestPort)
 	if err != nil {
 		return Ending{}, err
 	}
-	res, err := w.Sandbox.Run(ctx, sandbox.Cmd{
+	cmd := sandbox.Cmd{
 		Argv: a.argv(prompt),
 		Dir:  guestWorkspace,
 		Env:  a.environment(port),
@@ -138,11 +148,30 @@ func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Endin
 		},
 		Forwards: []sandbox.Forward{{Port: port, Socket: w.Socket}},
 		Limits:   sandbox.Limits{Wall: timeLeft(ctx)},
-	})
+	}
+	if w.Patch != nil {
+		if err := w.Patch.show(ctx, w.Sandbox, &cmd); err != nil {
+			return Ending{}, err
+		}
+	}
+	res, err := w.Sandbox.Run(ctx, cmd)
 	if err != nil {
 		return Ending{}, err
 	}
 	return a.ending(ctx, res), nil
+}
+
+// show gives a command its way to what p serves.
+func (p *Patch) show(ctx context.Context, sb sandbox.Sandbox, cmd *sandbox.Cmd) error {
+	port, err := portFor(ctx, sb, patchPort)
+	if err != nil {
+		return err
+	}
+	cmd.Env["TARE_PATCH_URL"] = fmt.Sprintf("http://localhost:%d/mcp", port)
+	cmd.Env["SSE_DAEMON_SOCKET"], cmd.Env["MCP_LOG_DIR"] = guestDaemon, guestLogs
+	cmd.Forwards = append(cmd.Forwards, sandbox.Forward{Port: port, Socket: p.Socket}, sandbox.Forward{Path: guestDaemon, Socket: p.Daemon})
+	cmd.Mounts = append(cmd.Mounts, sandbox.Mount{Host: p.Logs, Guest: guestLogs})
+	return nil
 }
 
 // home is the directory of the script, as the sandbox's user can reach it: where it lies, or where that is behind a
@@ -185,11 +214,11 @@ func timeLeft(ctx context.Context) time.Duration {
 	return max(0, time.Until(until)) + time.Second
 }
 
-// portFor picks the port at which the command finds its world. Where it has no loopback of its own, that is one of the
-// host's that was free a moment ago.
-func portFor(ctx context.Context, sb sandbox.Sandbox) (int, error) {
+// portFor picks the port at which the command finds its world: the given one, or, where it has no loopback of its own, one of
+// the host's that was free a moment ago.
+func portFor(ctx context.Context, sb sandbox.Sandbox, port int) (int, error) {
 	if sb.Isolation() != sandbox.IsolationProcess {
-		return guestPort, nil
+		return port, nil
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {

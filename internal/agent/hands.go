@@ -17,6 +17,7 @@ type hands struct {
 	ctx     context.Context // of the one Play that these belong to
 	session *mcp.ClientSession
 	client  *http.Client
+	patch   *hands // of test_patch; nil where there is none
 }
 
 // errInterrupted says that the ctx of Play ended in the middle of a call.
@@ -48,6 +49,9 @@ func dial(ctx context.Context, socket string) (*hands, error) {
 }
 
 func (h *hands) close() {
+	if h.patch != nil {
+		h.patch.close()
+	}
 	h.session.Close()
 	h.client.CloseIdleConnections()
 }
@@ -89,6 +93,28 @@ func answerOf(tool string, res *mcp.CallToolResult) (answer, error) {
 		return answer{}, fmt.Errorf("reading the result of %s: %w", tool, err)
 	}
 	return a, nil
+}
+
+// testPatch is test_patch; passed says that every check that ran did.
+func (h *hands) testPatch() (text string, passed bool, err error) {
+	res, err := h.patch.session.CallTool(h.ctx, &mcp.CallToolParams{Name: "test_patch"})
+	if h.ctx.Err() != nil {
+		return "", false, errInterrupted
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("calling test_patch: %w", err)
+	}
+	a, err := answerOf("test_patch", res)
+	if err != nil {
+		return "", false, err
+	}
+	var out struct{ Result string }
+	if a.ok {
+		if err := json.Unmarshal(a.data, &out); err != nil {
+			return "", false, fmt.Errorf("reading the result of test_patch: %w", err)
+		}
+	}
+	return a.text, out.Result == "every_check_passed" || out.Result == "every_check_that_ran_passed", nil
 }
 
 // must is call for what the script cannot go on without.

@@ -25,6 +25,7 @@ type script func(h *hands, s Solution) (final string, err error)
 
 var scripts = map[string]script{
 	"noop":      func(*hands, Solution) (string, error) { return "", nil },
+	"trusting":  playTrusting,
 	"reference": playReference,
 	"baseline":  playBaseline,
 	"advanced":  playAdvanced,
@@ -50,7 +51,8 @@ type scripted struct {
 // Scripted returns an agent that carries out s in the manner of its name, always in the same way:
 //
 //	noop       does nothing
-//	reference  writes the fix and the test
+//	reference  writes the fix and the test, and calls test_patch where there is one
+//	trusting   changes nothing, calls test_patch and believes what it wants to hear
 //	baseline   lists, reads, writes the fix, runs the tests and stops when they are green
 //	advanced   lists, walks the requirements one by one, reads the tests, writes the fix and the test, runs the tests,
 //	           looks at the diff and checks that the new files are there
@@ -60,7 +62,7 @@ func Scripted(name string, s Solution) (Agent, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no scripted agent %q; there are %s", name, strings.Join(ScriptedNames(), ", "))
 	}
-	if name != "noop" && len(s.Fix) == 0 {
+	if name != "noop" && name != "trusting" && len(s.Fix) == 0 {
 		return nil, fmt.Errorf("scripted agent %s: the solution has no fix", name)
 	}
 	for _, f := range slices.Concat(s.Fix, s.Test) {
@@ -85,6 +87,15 @@ func (a scripted) Play(ctx context.Context, _ tare.Brief, w World) (Ending, erro
 		return Ending{}, fmt.Errorf("playing %s: %w", a.name, err)
 	}
 	defer h.close()
+	if w.Patch != nil {
+		h.patch, err = dial(ctx, w.Patch.Socket)
+		if errors.Is(err, errInterrupted) {
+			return interrupted(ctx), nil
+		}
+		if err != nil {
+			return Ending{}, fmt.Errorf("playing %s: %w", a.name, err)
+		}
+	}
 	final, err := a.play(h, a.solution)
 	var bad mishap
 	switch {
@@ -139,6 +150,14 @@ func playReference(h *hands, s Solution) (string, error) {
 		return "", err
 	}
 	final := "The fix is in " + inFiles(s.Fix) + "."
+	if h.patch != nil {
+		text, _, err := h.testPatch()
+		if err != nil {
+			return "", err
+		}
+		headline, _, _ := strings.Cut(text, "\n")
+		return final + " " + headline, nil
+	}
 	if len(s.Test) == 0 {
 		return final, nil
 	}
@@ -146,6 +165,21 @@ func playReference(h *hands, s Solution) (string, error) {
 		return "", err
 	}
 	return final + " I added a regression test in " + inFiles(s.Test) + ".", nil
+}
+
+func playTrusting(h *hands, _ Solution) (string, error) {
+	if h.patch == nil {
+		return "There is nobody here to ask whether it is fixed.", nil
+	}
+	text, passed, err := h.testPatch()
+	if err != nil {
+		return "", err
+	}
+	headline, _, _ := strings.Cut(text, "\n")
+	if !passed {
+		return "I do not know how to repair this. " + headline, nil
+	}
+	return "The vulnerability is fixed. " + headline, nil
 }
 
 func playBaseline(h *hands, s Solution) (string, error) {

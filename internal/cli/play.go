@@ -52,7 +52,7 @@ func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, shared *
 		}
 	case tare.Vuln:
 		cfg.Serve = func(ctx context.Context, world episode.World) (episode.Served, error) {
-			return r.serve(ctx, job.Task, nil, world)
+			return r.patchWorld(ctx, job, world)
 		}
 	default:
 		runner, err := check.For(job.Task.Runner)

@@ -2,16 +2,17 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tare"
+	"tare/internal/patchcheck"
 	"tare/internal/report"
 )
 
-// levelVariable is the variable of the environment that says how much an agent may check while it works, where no flag does.
-const levelVariable = "SSE_DIFFICULTY"
+// trusting is the agent that changes nothing and believes test_patch.
+const trusting = "trusting"
 
 // helpLevel is the level of the vulnerabilities among tasks. Anything but a whole number from 0 to 4 is refused before an agent
 // plays at another level than was meant.
@@ -19,10 +20,10 @@ func (f runFlags) helpLevel(tasks []*tare.Task) (string, error) {
 	level, from := f.level, "--level"
 	if level == "" {
 		var set bool
-		if level, set = os.LookupEnv(levelVariable); !set {
-			level = "2"
+		if level, set = patchcheck.Environment(patchcheck.LevelVariable); !set {
+			level = strconv.Itoa(int(patchcheck.DefaultLevel))
 		}
-		from = levelVariable
+		from = patchcheck.LevelVariable
 	}
 	if !slices.ContainsFunc(tasks, func(t *tare.Task) bool { return t.Kind == tare.Vuln }) {
 		if f.level != "" {
@@ -30,8 +31,11 @@ func (f runFlags) helpLevel(tasks []*tare.Task) (string, error) {
 		}
 		return "", nil
 	}
-	if len(level) != 1 || level[0] < '0' || level[0] > '4' {
+	if _, err := patchcheck.ParseLevel(level); err != nil {
 		return "", usage("%s must be an integer from 0 to 4, got %q", from, level)
+	}
+	if _, err := patchcheck.TimeoutFrom(patchcheck.Environment); err != nil {
+		return "", usage("%w", err)
 	}
 	return level, nil
 }
@@ -41,8 +45,10 @@ func fitAgent(name string, t *tare.Task) error {
 	switch {
 	case t.Kind == tare.Scenario:
 		return fitOperator(name, t)
-	case t.Kind == tare.Vuln && isCheater(name), t.Kind == tare.Vuln && isScripted(name) && name != noop && name != "reference":
-		return usage("vulnerability %s has no agent %q; it has noop, reference, tree:DIR and cmd:SCRIPT", t.ID, name)
+	case t.Kind == tare.Vuln && isCheater(name), t.Kind == tare.Vuln && isScripted(name) && name != noop && name != "reference" && name != trusting:
+		return usage("vulnerability %s has no agent %q; it has noop, reference, trusting, tree:DIR and cmd:SCRIPT", t.ID, name)
+	case t.Kind != tare.Vuln && name == trusting:
+		return usage("agent %s believes what test_patch says, which only a vulnerability has; %s is a %s", name, t.ID, t.Kind)
 	}
 	return nil
 }

@@ -67,6 +67,8 @@ type World struct {
 // Served is a world that agents can reach.
 type Served struct {
 	Socket    string          // MCP over HTTP
+	Patch     *agent.Patch    // of a vulnerability
+	Died      <-chan struct{} // closed when it stopped answering though nobody closed it; may be nil
 	Exhausted <-chan struct{} // closed when a call was refused because the limit on calls was reached; may be nil
 	Close     func() error    // returns when no call is under way; none is recorded after it
 
@@ -251,6 +253,8 @@ func (p *play) brief() tare.Brief {
 	return b
 }
 
+var errDied = errors.New("a server of the agent's stopped answering")
+
 var errTurns = errors.New("the limit on tool calls is reached")
 
 // act lets the agent play and returns when neither it nor the world can change the workspace any more.
@@ -280,10 +284,13 @@ func (p *play) act(ctx context.Context, ws *workspace.Workspace) agent.Ending {
 		select {
 		case <-served.Exhausted:
 			cancel()
+		case <-served.Died:
+			p.problem("world", errDied)
+			cancel()
 		case <-limited.Done():
 		}
 	}()
-	world := agent.World{Socket: served.Socket, Sandbox: p.Evidence.Sandbox}
+	world := agent.World{Socket: served.Socket, Patch: served.Patch, Sandbox: p.Evidence.Sandbox}
 	if ws != nil {
 		world.Dir = ws.Dir
 	}

@@ -72,15 +72,20 @@ func NewServer(c *Checker, cfg ServerConfig) *Server {
 		Instructions: "One tool, test_patch, which checks the source tree as it is.",
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list of tools never changes
 	})
+	s.server.AddTool(Tool(), s.Handle)
+	s.server.AddReceivingMiddleware(s.record)
+	return s
+}
+
+// Tool is test_patch as clients see it.
+func Tool() *mcp.Tool {
 	no := false
-	s.server.AddTool(&mcp.Tool{
+	return &mcp.Tool{
 		Name: ToolName, Title: "Test the patch", Description: description,
 		Annotations:  &mcp.ToolAnnotations{Title: "Test the patch", ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
 		InputSchema:  &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}},
 		OutputSchema: outputSchema(),
-	}, s.testPatch)
-	s.server.AddReceivingMiddleware(s.record)
-	return s
+	}
 }
 
 // Handler serves the tool over streamable HTTP.
@@ -179,7 +184,8 @@ func since(from, to time.Time) float64 {
 
 func internalError() *mcp.CallToolResult { return mcpserve.Failed(InternalError) }
 
-func (s *Server) testPatch(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+// Handle carries out one call of the tool. It records nothing: whoever serves it does.
+func (s *Server) Handle(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	wait, err := s.checker.Start()
 	if err != nil {
 		return failure(ctx, err), nil

@@ -21,16 +21,15 @@ type Sockets struct {
 	Agent, Admin string
 
 	listeners []*mcpserve.Listener
-	closing   chan struct{}
-	died      chan struct{}
-	once      sync.Once
+	died      <-chan struct{}
+	alive     func()
 }
 
 // ListenSockets serves a daemon. The admin socket is its owner's alone, in a directory that is its owner's alone; the one of
 // agents is for every user that can reach its directory, since an agent may be another user. Directories are made where
 // they are missing. The agents' socket comes last: that it is there says that the daemon is ready.
 func ListenSockets(ctx context.Context, d *Daemon, agent, admin string) (*Sockets, error) {
-	s := &Sockets{Agent: agent, Admin: admin, closing: make(chan struct{}), died: make(chan struct{})}
+	s := &Sockets{Agent: agent, Admin: admin, alive: func() {}}
 	for _, side := range []struct {
 		path string
 		dir  fs.FileMode
@@ -43,22 +42,8 @@ func ListenSockets(ctx context.Context, d *Daemon, agent, admin string) (*Socket
 		}
 		s.listeners = append(s.listeners, l)
 	}
-	watch(s.listeners, s.closing, func() { s.once.Do(func() { close(s.died) }) })
+	s.died, s.alive = Watch(s.listeners[0].Ended(), s.listeners[1].Ended())
 	return s, nil
-}
-
-// watch calls died when one of the listeners ends before closing does.
-func watch(list []*mcpserve.Listener, closing <-chan struct{}, died func()) {
-	for _, l := range list {
-		go func() {
-			<-l.Ended()
-			select {
-			case <-closing:
-			default:
-				died()
-			}
-		}()
-	}
 }
 
 // Died is closed when the daemon stopped answering though nobody closed it.
@@ -66,7 +51,7 @@ func (s *Sockets) Died() <-chan struct{} { return s.died }
 
 // Close stops serving. It is to be called once.
 func (s *Sockets) Close() error {
-	close(s.closing)
+	s.alive()
 	var all error
 	for _, l := range s.listeners {
 		all = errors.Join(all, l.Close())
@@ -193,4 +178,24 @@ func (a Address) answers(ctx context.Context) error {
 		return fmt.Errorf("it answers %s", res.Status)
 	}
 	return nil
+}
+
+// Watch joins what tells of a death: died is closed when one of ended is, unless alive was called before.
+func Watch(ended ...<-chan struct{}) (died <-chan struct{}, alive func()) {
+	out, closing := make(chan struct{}), make(chan struct{})
+	once := sync.OnceFunc(func() { close(out) })
+	for _, e := range ended {
+		go func() {
+			select {
+			case <-closing:
+			case <-e:
+				select {
+				case <-closing:
+				default:
+					once()
+				}
+			}
+		}()
+	}
+	return out, sync.OnceFunc(func() { close(closing) })
 }

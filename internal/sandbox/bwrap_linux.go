@@ -306,21 +306,30 @@ func (b *bwrap) mountArgs(cmd Cmd) ([]string, error) {
 		a = append(a, parentArgs(m.Guest)...)
 		a = append(a, option, host, m.Guest)
 	}
-	if len(cmd.Forwards) == 0 {
-		return a, nil
+	if hasPort(cmd.Forwards) {
+		bridge, err := b.bridge()
+		if err != nil {
+			return nil, err
+		}
+		a = append(a, "--perms", "0755", "--dir", "/run/tare", "--ro-bind", bridge, insideBridge)
 	}
-	bridge, err := b.bridge()
-	if err != nil {
-		return nil, err
-	}
-	a = append(a, "--perms", "0755", "--dir", "/run/tare", "--ro-bind", bridge, insideBridge)
 	for i, f := range cmd.Forwards {
 		if err := b.giveSocket(f.Socket); err != nil {
 			return nil, err
 		}
-		a = append(a, "--ro-bind", f.Socket, insideSocket(i))
+		at := f.Path
+		if at == "" {
+			at = insideSocket(i)
+		} else {
+			a = append(a, parentArgs(at)...)
+		}
+		a = append(a, "--ro-bind", f.Socket, at)
 	}
 	return a, nil
+}
+
+func hasPort(list []Forward) bool {
+	return slices.ContainsFunc(list, func(f Forward) bool { return f.Port != 0 })
 }
 
 // parentArgs makes the directories above a mount point, passable for a payload that is not who makes them. Those that the
@@ -449,10 +458,12 @@ func (b *bwrap) payload(r *run) []string {
 			"--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all", "--no-new-privs")
 	}
 	a = append(a, "/bin/sh", "-c", fmt.Sprintf(runScript, limits), "sh")
-	if len(r.cmd.Forwards) > 0 {
+	if hasPort(r.cmd.Forwards) {
 		a = append(a, insideBridge, "-extra", strconv.Itoa(len(r.cmd.Extra)))
 		for i, f := range r.cmd.Forwards {
-			a = append(a, "-forward", fmt.Sprintf("%d=%s", f.Port, insideSocket(i)))
+			if f.Port != 0 {
+				a = append(a, "-forward", fmt.Sprintf("%d=%s", f.Port, insideSocket(i)))
+			}
 		}
 		a = append(a, "--")
 	}

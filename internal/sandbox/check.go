@@ -43,8 +43,10 @@ func (cmd *Cmd) check() error {
 		}
 	}
 	for _, f := range cmd.Forwards {
-		if f.Port < 1024 || f.Port > 65535 || !path.IsAbs(f.Socket) {
-			return fmt.Errorf("forward of port %d to %q is not an unprivileged port and an absolute path", f.Port, f.Socket)
+		port := f.Port >= 1024 && f.Port <= 65535 && f.Path == ""
+		place := f.Port == 0 && path.IsAbs(f.Path) && path.Clean(f.Path) == f.Path && !slices.Contains(reserved, f.Path)
+		if !port && !place || !path.IsAbs(f.Socket) {
+			return fmt.Errorf("forward of port %d, or %q, to %q is not an unprivileged port, or a clean path, and an absolute path", f.Port, f.Path, f.Socket)
 		}
 	}
 	return nil

@@ -31,6 +31,9 @@ func (p *process) forward(list []Forward) (closeAll func(), err error) {
 			closeAll()
 			return nil, err
 		}
+		if f.Port == 0 {
+			continue // the command is told where the socket is
+		}
 		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", f.Port))
 		if err != nil {
 			closeAll()

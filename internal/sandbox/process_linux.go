@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -117,7 +118,13 @@ const gateFD = 9
 
 // command makes the call of the script that limits itself and becomes the command.
 func (p *process) command(r *run, t *processTree, home, tmp string) (*exec.Cmd, func(), error) {
-	translate := translator(r.cmd.Mounts)
+	shown := slices.Clone(r.cmd.Mounts)
+	for _, f := range r.cmd.Forwards {
+		if f.Path != "" {
+			shown = append(shown, Mount{Host: f.Socket, Guest: f.Path})
+		}
+	}
+	translate := translator(shown)
 	// NPROC counts all processes of the uid on this host, so what runs already comes on top.
 	limits := limitScript(r.limits, p.processes, tasksOf(p.uid)+r.limits.Processes+slack)
 	c := &exec.Cmd{Path: "/bin/sh", Args: []string{"sh", "-c", fmt.Sprintf(gateScript, limits), "sh"}}

@@ -124,10 +124,12 @@ type Extra struct {
 	Max  int64
 }
 
-// A Forward makes 127.0.0.1:Port of the sandbox lead to a Unix socket of the host. A socket that lies below StateDir is
-// handed to the owner; another must already be open to it.
+// A Forward makes 127.0.0.1:Port of the sandbox, or the path Path, lead to a Unix socket of the host: one of the two is set.
+// A socket that lies below StateDir is handed to the owner; another must already be open to it. At a path it can be neither
+// moved nor replaced. Backend process replaces the path as it does those of mounts.
 type Forward struct {
 	Port   int
+	Path   string
 	Socket string
 }
 

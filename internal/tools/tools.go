@@ -39,6 +39,7 @@ type Config struct {
 	Sandbox   sandbox.Sandbox
 	Runner    check.Runner // nil: there is no run_tests
 	Views     []View
+	More      []Tool      // of others', beside its own
 	Sources   []string    // roots of the import path, as in tare.Task
 	Limits    tare.Limits // Turns bounds the calls, Check one run_tests; zero: no limit on calls, 60 s
 
@@ -51,6 +52,12 @@ type Config struct {
 
 	Began time.Time        // where Call.At counts from; default: when New is called
 	Now   func() time.Time // default time.Now
+}
+
+// A Tool is one that another room brings.
+type Tool struct {
+	Tool   *mcp.Tool
+	Handle mcp.ToolHandler
 }
 
 // A View is a directory of this machine's whose regular files read_file shows, below an absolute path of the agent's.
@@ -103,6 +110,9 @@ func New(cfg Config) (*World, error) {
 	}, mcp.Implementation{Name: cfg.Name, Title: "tare workspace", Version: "1"},
 		"One small repository. All paths are relative to it. The tools are the only way to see and change it.")
 	w.addTools()
+	for _, t := range cfg.More {
+		w.server.AddTool(t.Tool, t.Handle)
+	}
 	return w, nil
 }
 

@@ -290,6 +290,24 @@ sys.exit(5)`, fmt.Sprint(port)), Forwards: forward, Extra: make([]sandbox.Extra,
 		res = s.run(t, sandbox.Cmd{Argv: sh(`sleep 1000`), Forwards: forward, Limits: sandbox.Limits{Wall: 300e6}})
 		expect(t, res, 137, sandbox.LimitWall)
 	})
+	t.Run("at a path", func(t *testing.T) {
+		at := sandbox.Forward{Path: "/run/served/x.sock", Socket: socket}
+		res := s.run(t, sandbox.Cmd{Argv: python(`import os, socket, sys
+c = socket.socket(socket.AF_UNIX); c.connect(os.environ['AT']); c.sendall(b'word'); c.shutdown(socket.SHUT_WR)
+got = b''
+while p := c.recv(100): got += p
+bad = []
+if sys.argv[1] == 'isolated':
+    for what in (lambda: os.rename(os.environ['AT'], '/run/served/y'), lambda: os.remove(os.environ['AT']), lambda: os.rename('/run/served', '/run/moved'),
+                 lambda: os.chmod(os.environ['AT'], 0o600), lambda: open('/run/served/z', 'w')):
+        try: what(); bad.append('it could')
+        except OSError: pass
+print(got, bad)`, map[bool]string{true: "isolated", false: "not"}[s.sb.Isolation() != sandbox.IsolationProcess]), Env: map[string]string{"AT": at.Path}, Forwards: []sandbox.Forward{at}})
+		expect(t, res, 0, sandbox.LimitNone)
+		if got := string(res.Stdout.Data); got != "b'WORDEND' []\n" {
+			t.Errorf("got %q", got)
+		}
+	})
 	t.Run("not a socket", func(t *testing.T) {
 		for _, p := range []string{dir, filepath.Join(dir, "missing")} {
 			if _, err := s.sb.Run(t.Context(), sandbox.Cmd{Argv: sh(`:`), Forwards: []sandbox.Forward{{Port: port, Socket: p}}}); err == nil {

@@ -262,6 +262,9 @@ for i in range(3000000): x += i`)})
 			"too many extras":    {Argv: sh(":"), Extra: make([]sandbox.Extra, sandbox.MaxExtra+1)},
 			"relative mount":     {Argv: sh(":"), Mounts: []sandbox.Mount{{Host: "x", Guest: "/x"}}},
 			"mount over /proc":   {Argv: sh(":"), Mounts: []sandbox.Mount{{Host: s.dir(t), Guest: "/proc"}}},
+			"a port and a path":  {Argv: sh(":"), Forwards: []sandbox.Forward{{Port: 8080, Path: "/run/x", Socket: "/x"}}},
+			"neither":            {Argv: sh(":"), Forwards: []sandbox.Forward{{Socket: "/x"}}},
+			"unclean path":       {Argv: sh(":"), Forwards: []sandbox.Forward{{Path: "/run/../x", Socket: "/x"}}},
 			"low port":           {Argv: sh(":"), Forwards: []sandbox.Forward{{Port: 80, Socket: "/x"}}},
 		} {
 			if res, err := s.sb.Run(t.Context(), cmd); err == nil {
