@@ -1,0 +1,3 @@
+module wikilite
+
+go 1.24
