@@ -29,6 +29,7 @@ var allow = map[string][]string{
 	"workspace": {"tare"},
 
 	"claims":     {"tare"},
+	"ledger":     {"tare"},
 	"mcpproxy":   {"tare"},
 	"mcpserve":   {"tare"},
 	"patchcheck": {"tare", "mcpserve", "workspace"},
@@ -42,7 +43,7 @@ var allow = map[string][]string{
 	"tools":      {"tare", "check", "mcpserve", "platform", "sandbox", "workspace"},
 	"agent":      {"tare", "sandbox", "workspace"}, // a finished solution is laid out as every other tree is
 	"episode":    {"tare", "agent", "evidence", "sandbox", "trajectory", "workspace"},
-	"store":      {"tare"},
+	"store":      {"tare", "ledger"},
 	"run":        {"tare", "episode", "oracle", "suite", "trajectory"},
 	"proof":      {"tare", "evidence", "run", "suite", "trajectory", "workspace"},
 	"report":     {"tare", "trajectory"},

@@ -12,6 +12,7 @@ type Record struct {
 	TaskHash   Digest     `json:"task_hash"`
 	Trajectory Trajectory `json:"trajectory"`
 	Evidence   Evidence   `json:"evidence"`
+	Supersedes Digest     `json:"supersedes,omitempty"` // the record that this one was made of, when something was learnt or asked anew
 }
 
 // Evidence is what was observed of a ticket after the agent stopped, or of a scenario from outside. It holds no judgement.

@@ -71,23 +71,59 @@ type Gate struct {
 
 // A Verdict is all gates, the folded outcome and the reward.
 type Verdict struct {
-	Schema       string     `json:"schema"`
-	Task         string     `json:"task"`
-	TaskHash     Digest     `json:"task_hash"`
-	Record       Digest     `json:"record"`
-	Outcome      Outcome    `json:"outcome"`
-	Cause        Cause      `json:"cause,omitempty"`
-	Reward       *float64   `json:"reward"` // nil when UNVERIFIED, never 0 for want of evidence
-	RewardBounds [2]float64 `json:"reward_bounds"`
-	RootGate     string     `json:"root_gate,omitempty"`
-	Gates        []Gate     `json:"gates"`
-	Stop         StopReason `json:"stop"`
-	Unfinished   bool       `json:"unfinished"`
-	Unresolved   []string   `json:"unresolved,omitempty"`
-	Proof        Proof      `json:"proof"`
-	Isolation    string     `json:"isolation"`
-	Supersedes   Digest     `json:"supersedes,omitempty"`
-	Grader       Digest     `json:"grader,omitempty"`
+	Schema       string      `json:"schema"`
+	Task         string      `json:"task"`
+	TaskHash     Digest      `json:"task_hash"`
+	Record       Digest      `json:"record"`
+	Outcome      Outcome     `json:"outcome"`
+	Cause        Cause       `json:"cause,omitempty"`
+	Reward       *float64    `json:"reward"` // nil when UNVERIFIED, never 0 for want of evidence
+	RewardBounds [2]float64  `json:"reward_bounds"`
+	RootGate     string      `json:"root_gate,omitempty"`
+	Gates        []Gate      `json:"gates"`
+	Stop         StopReason  `json:"stop"`
+	Unfinished   bool        `json:"unfinished"`
+	Unresolved   []string    `json:"unresolved,omitempty"`
+	Proof        Proof       `json:"proof"`
+	Isolation    string      `json:"isolation"`
+	Supersedes   Digest      `json:"supersedes,omitempty"`
+	Correction   *Correction `json:"correction,omitempty"` // of a verdict that supersedes another
+	Grader       Digest      `json:"grader,omitempty"`
+}
+
+// A Correction says why there is a further verdict on an episode.
+type Correction struct {
+	Changed []Changed `json:"changed"`       // since the verdict that it supersedes
+	Why     string    `json:"why,omitempty"` // in somebody's own words
+	By      string    `json:"by,omitempty"`
+}
+
+// A Changed is what is another than it was, so that a verdict moved.
+type Changed string
+
+const (
+	ChangedGrader      Changed = "grader"      // the code that judges
+	ChangedExpectation Changed = "expectation" // what the task says should be so
+	ChangedReview      Changed = "review"      // a person looked up what was not observed
+	ChangedNothing     Changed = "nothing"     // the same grader says something else of the same record: a verdict was altered, or judging is not pure
+)
+
+// Standing is the verdict of an episode that counts, of all that there are, the oldest first. It is the latest, except that no
+// correction turns a failure into a success: then it is the last that failed. The work that is to count as done is done anew.
+func Standing(chain []Verdict) Verdict {
+	if len(chain) == 0 {
+		return Verdict{}
+	}
+	latest := chain[len(chain)-1]
+	if latest.Outcome != Pass {
+		return latest
+	}
+	for i := len(chain) - 2; i >= 0; i-- {
+		if chain[i].Outcome == Fail {
+			return chain[i]
+		}
+	}
+	return latest
 }
 
 // A Proof says whether the grader behind a verdict has been shown to tell right from wrong.

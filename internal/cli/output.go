@@ -68,7 +68,7 @@ func rows(results []run.Result) []report.Row {
 	for i, r := range results {
 		out[i] = report.Row{
 			Episode: r.Job.Episode, Title: r.Job.Task.Title, HeldOut: r.Job.Task.Category == tare.HeldOut, Decoys: r.Job.Task.Decoys,
-			Verdict: r.Verdict, Trajectory: r.Record.Trajectory,
+			Verdict: r.Verdict, History: r.History, Trajectory: r.Record.Trajectory,
 		}
 	}
 	return out

@@ -200,6 +200,19 @@ func (a *app) tasks(args []string) ([]*tare.Task, error) {
 	return out, nil
 }
 
+// tasksAnd finds the tasks that args name, and all built-in ones after them.
+func (a *app) tasksAnd(args []string) ([]*tare.Task, error) {
+	var named []*tare.Task
+	if len(args) > 0 {
+		var err error
+		if named, err = a.tasks(args); err != nil {
+			return nil, err
+		}
+	}
+	known, err := a.tasks(nil)
+	return append(named, known...), err
+}
+
 // isolation is what verdicts by the chosen backend say of themselves, as far as that is known without starting it.
 func (a *app) isolation() string { return a.backend }
 
@@ -235,7 +248,7 @@ func (a *app) certify(t proof.Table, task *tare.Task) error {
 	if err != nil {
 		return err
 	}
-	return a.files().SaveProof(t.Task, entry.Bytes)
+	return a.files().SaveProof(t.Task, entry)
 }
 
 // proofOf is the standing of a task's proof. What cannot be read is no proof.

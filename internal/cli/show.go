@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -96,13 +95,16 @@ func (a *app) findRun(prefix string) (string, error) {
 }
 
 // results reads a run: a result per planned episode, without a verdict where the episode is not finished.
-func (a *app) results(id string) ([]run.Result, error) {
+func (a *app) results(id string) ([]run.Result, error) { return a.resultsWith(id, nil) }
+
+// resultsWith is results with tasks that are not built in.
+func (a *app) resultsWith(id string, named []string) ([]run.Result, error) {
 	files := a.files()
 	var plan run.PlanFact
 	if err := files.Plan(id, &plan); err != nil {
 		return nil, err
 	}
-	known, err := a.tasks(nil)
+	known, err := a.tasksAnd(named)
 	if err != nil {
 		return nil, err
 	}
@@ -117,12 +119,12 @@ func (a *app) results(id string) ([]run.Result, error) {
 			task = &tare.Task{ID: ep.Task, Title: ep.Task, Hash: ep.TaskHash}
 		}
 		r := run.Result{Job: run.Job{Task: task, Episode: ep}}
-		rec, verdict, ok, err := files.Finished(id, ep)
-		if err != nil {
+		kept, err := files.Find(id, ep)
+		switch {
+		case err == nil:
+			r.Record, r.Verdict, r.History = kept.Record, a.withProof(task, kept.Verdict()), kept.Verdicts
+		case !errors.Is(err, store.ErrNotFound):
 			return nil, err
-		}
-		if ok {
-			r.Record, r.Verdict = rec, a.withProof(task, verdict)
 		}
 		out = append(out, r)
 	}
@@ -249,7 +251,7 @@ func (a *app) showTask(t *tare.Task, ticket bool) error {
 
 func (a *app) showEpisode(run string, r run.Result) error {
 	if a.json() {
-		return a.writeJSON(map[string]any{"schema": "tare.episode/1", "run": run, "record": r.Record, "verdict": r.Verdict})
+		return a.writeJSON(map[string]any{"schema": "tare.episode/1", "run": run, "record": r.Record, "verdict": r.Verdict, "history": r.History})
 	}
 	if !r.Played() {
 		fmt.Fprintf(a.stdout, "%s by %s is planned and not finished\n", r.Job.Episode.Task, printable(r.Job.Episode.Agent))
@@ -347,99 +349,4 @@ func citedSteps(rec tare.Record, g tare.Gate) []tare.Step {
 		}
 	}
 	return out
-}
-
-func (a *app) regrade() *cobra.Command {
-	return &cobra.Command{
-		Use:   "regrade RUN",
-		Short: "Judge a run's records again; adds verdicts, replaces none",
-		Long: `regrade asks the present grader about what was recorded. Where the answer is the same, nothing is added; where it is
-another, a verdict is added that names the one it supersedes. No agent is played and no check is run.`,
-		Example: "  tare regrade 3f2a9c1b7d04",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.regradeRun(args[0]) },
-	}
-}
-
-func (a *app) regradeRun(prefix string) error {
-	id, err := a.findRun(prefix)
-	if errors.Is(err, store.ErrNotFound) {
-		return usage("there is no run %q in %s", prefix, a.state)
-	}
-	if err != nil {
-		return err
-	}
-	results, err := a.results(id)
-	if err != nil {
-		return err
-	}
-	rig := run.Rig{Grader: tare.GraderDigest(), Proof: a.proofOf}
-	moved := 0
-	for i, r := range results {
-		if !r.Played() {
-			continue
-		}
-		if r.Job.Task.Seed == nil {
-			return usage("task %s has changed since run %s, or is gone; its records cannot be judged", r.Job.Episode.Task, id)
-		}
-		old, again, err := a.rejudgeKept(&rig, id, r)
-		if err != nil {
-			return err
-		}
-		if again == nil {
-			continue
-		}
-		moved++
-		if !a.json() {
-			fmt.Fprintf(a.stdout, "%s by %s: %s becomes %s\n", r.Job.Episode.Task, printable(r.Job.Episode.Agent), old.Outcome, again.Outcome)
-		}
-		results[i].Verdict = *again
-	}
-	if a.json() {
-		if err := a.showRun(id, results, runFlags{}); err != nil {
-			return err
-		}
-	} else {
-		fmt.Fprintf(a.stdout, "%d of %d verdicts changed\n", moved, played(results))
-	}
-	return outcomeExit(results)
-}
-
-// rejudgeKept judges a kept record again. Where the answer is another one than the current verdict, old, it is kept and
-// returned.
-func (a *app) rejudgeKept(rig *run.Rig, id string, r run.Result) (old tare.Verdict, again *tare.Verdict, err error) {
-	for {
-		kept, err := a.files().Find(id, r.Job.Episode)
-		if err != nil {
-			return old, nil, err
-		}
-		old = kept.Verdict()
-		now := rig.Judge(r.Job.Task, kept.Record, old.Record)
-		if sameAnswer(old, now) {
-			return old, nil, nil
-		}
-		now.Supersedes = kept.Current
-		entry, err := tare.NewEntry(now)
-		if err != nil {
-			return old, nil, err
-		}
-		err = a.files().Amend(id, r.Job.Episode, entry)
-		if errors.Is(err, store.ErrNotCurrent) {
-			continue // another program has regraded it meanwhile
-		}
-		return old, &now, err
-	}
-}
-
-// sameAnswer reports whether two verdicts say the same, whoever gave them and whenever.
-func sameAnswer(a, b tare.Verdict) bool {
-	norm := func(v tare.Verdict) string {
-		v.Grader, v.Supersedes, v.Proof = "", "", tare.Proof{}
-		out, err := json.Marshal(v)
-		if err != nil {
-			return err.Error()
-		}
-		return string(out)
-	}
-	return norm(a) == norm(b)
 }

@@ -315,6 +315,9 @@ func newEpisode(r Row, anchor string, trials bool) episodeView {
 	fact("isolation", line(v.Isolation, nameLimit))
 	fact("record", short(v.Record))
 	fact("corrects", short(v.Supersedes))
+	for _, h := range r.history() {
+		fact("history", h)
+	}
 	if !e.Played {
 		return e
 	}

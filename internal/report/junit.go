@@ -117,6 +117,7 @@ func newCase(r Row) junitCase {
 	put("stop", line(string(v.Stop), nameLimit))
 	put("isolation", line(v.Isolation, nameLimit))
 	put("record", line(string(v.Record), nameLimit))
+	put("history", strings.Join(r.history(), "\n"))
 	if v.Outcome == tare.Pass {
 		return c
 	}

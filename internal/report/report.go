@@ -30,6 +30,7 @@ type Row struct {
 	HeldOut    bool            // the task's results must not guide development
 	Decoys     []string        // of the task, for the metrics
 	Verdict    tare.Verdict    // the zero Outcome means that the episode was not played
+	History    []tare.Verdict  // all verdicts there are, the oldest first; may be empty
 	Trajectory tare.Trajectory // may be empty
 }
 

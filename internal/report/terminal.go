@@ -302,6 +302,9 @@ func VerdictText(w io.Writer, r Row, o Options) error {
 	for _, u := range bounded(v.Unresolved) {
 		text(0, plain, "unresolved: "+u)
 	}
+	for _, h := range r.history() {
+		text(0, plain, h)
+	}
 	text(0, faint, verdictLine(v, r.Trajectory.Detail))
 	text(0, faint, proofOf(v.Proof))
 	_, err := io.WriteString(w, b.String())

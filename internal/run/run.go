@@ -95,6 +95,7 @@ type Result struct {
 	Job     Job
 	Record  tare.Record
 	Verdict tare.Verdict
+	History []tare.Verdict // all verdicts that are kept, the oldest first, where they were looked for
 }
 
 // Played reports whether the job has a verdict.
@@ -174,7 +175,7 @@ func (r *Rig) one(ctx context.Context, id string, job Job, tell func(Event)) (Re
 			return Result{}, err
 		}
 		if ok {
-			res := Result{job, rec, verdict}
+			res := Result{Job: job, Record: rec, Verdict: verdict}
 			tell(Event{Job: job, Done: true, Resumed: true, Result: res})
 			return res, nil
 		}
@@ -207,7 +208,7 @@ func (r *Rig) attempt(ctx context.Context, id string, job Job) (res Result, lost
 		return res, false, err
 	}
 	verdict := r.Judge(job.Task, record, entry.Hash)
-	res = Result{job, record, verdict}
+	res = Result{Job: job, Record: record, Verdict: verdict}
 	lost = verdict.Outcome == tare.Unverified && verdict.Cause == tare.CauseInfrastructure
 	if r.Recorder == nil {
 		return res, lost, nil
@@ -225,7 +226,7 @@ func (r *Rig) attempt(ctx context.Context, id string, job Job) (res Result, lost
 		if ferr != nil || !ok {
 			return res, false, errors.Join(err, ferr)
 		}
-		return Result{job, record, verdict}, false, nil
+		return Result{Job: job, Record: record, Verdict: verdict}, false, nil
 	}
 	return res, false, nil
 }

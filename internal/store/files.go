@@ -1,5 +1,6 @@
 // Package store keeps runs: plans, trajectories, records and verdicts. Files is the store of one machine with nothing
-// to install: a directory that people can read. What is written is never changed; a correction is a further verdict.
+// to install: a directory that people can read. What is written is never changed; a correction is a further verdict. All that
+// is kept but trajectories, whose steps are in the records too, is an entry of the ledger beside it.
 package store
 
 import (
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"tare"
+	"tare/internal/ledger"
 )
 
 // Files keeps runs below a directory:
@@ -25,17 +27,65 @@ import (
 //	runs/RUN/EPISODE/record.json           an entry; its presence means that the episode was played to its end
 //	runs/RUN/EPISODE/lost-0001.json        the record of an attempt that infrastructure ended
 //	runs/RUN/EPISODE/verdict-0001-….json   an entry, named after the record that it judges
-//	runs/RUN/EPISODE/verdict-0002.json     a correction; the highest number is the current one
-//	proofs/SUITE/TASK.json                 certificates
+//	runs/RUN/EPISODE/verdict-0002.json     a correction; the highest number is the latest one
+//	runs/RUN/EPISODE/record-0002-….json    a further record, named by its hash, where verdict-0002 judges that
+//	certificates/….json                    certificates, named by their hashes; so are entries of other kinds: Put
+//	proofs/SUITE/TASK.json                 a copy of the latest certificate of a task
+//	ledger/…                               the log of all these entries
 //
 // Every file is written beside its place and moved there whole, so that a killed writer leaves no half entry. Nothing is
 // locked: several programs may work on one store, and where two would write the same file, the first one's stands.
 type Files struct {
-	dir string
+	dir    string
+	disk   ledger.Disk
+	ledger *ledger.Log
 }
 
 // OpenFiles opens the store at dir, which need not be there yet.
-func OpenFiles(dir string) *Files { return &Files{dir: dir} }
+func OpenFiles(dir string) *Files { return openFiles(dir, ledger.Disk{}) }
+
+func openFiles(dir string, disk ledger.Disk) *Files {
+	return &Files{dir: dir, disk: disk, ledger: ledger.Open(filepath.Join(dir, "ledger"), entryFiles(dir), disk)}
+}
+
+// Verify holds everything that is kept against the ledger, and copies of certificates against these.
+func (f *Files) Verify() (ledger.Report, error) {
+	r, err := f.ledger.Verify()
+	if err != nil || !r.Begun {
+		return r, err
+	}
+	kept, err := f.All(Certificates)
+	if err != nil {
+		return r, err
+	}
+	err = filepath.WalkDir(filepath.Join(f.dir, "proofs"), func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && (e.IsDir() || strings.HasPrefix(e.Name(), ledger.TempPrefix)) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if hash := tare.HashBytes(b); !slices.ContainsFunc(kept, func(c tare.Entry) bool { return c.Hash == hash }) {
+			name, err := filepath.Rel(f.dir, path)
+			if err != nil {
+				return err
+			}
+			r.Findings = append(r.Findings, ledger.Finding{Kind: ledger.Flipped, Where: filepath.ToSlash(name), What: "it is no copy of a certificate that was kept; tare prove makes one"})
+		}
+		return nil
+	})
+	if err != nil {
+		return r, fmt.Errorf("verifying certificates: %w", err)
+	}
+	return r, nil
+}
+
+// Ledger is the log of all that the store keeps.
+func (f *Files) Ledger() *ledger.Log { return f.ledger }
 
 // Ready makes the store's directory and says why nothing can be kept there, if that is so: better before hours of work than
 // after them.
@@ -61,13 +111,16 @@ var ErrNotCurrent = errors.New("it corrects a verdict that is not the current on
 
 // A Result is one finished episode: its record and its verdicts, oldest first.
 type Result struct {
-	Record   tare.Record
+	Record   tare.Record // that of the latest verdict: the first one, unless something was learnt of the episode since
 	Verdicts []tare.Verdict
-	Current  tare.Digest // of the last verdict's entry: what a correction must name
+	Current  tare.Digest // of the latest verdict's entry: what a correction must name
 }
 
-// Verdict is the current one.
-func (r Result) Verdict() tare.Verdict { return r.Verdicts[len(r.Verdicts)-1] }
+// Verdict is the one that counts, which need not be the latest.
+func (r Result) Verdict() tare.Verdict { return tare.Standing(r.Verdicts) }
+
+// Latest is the last verdict.
+func (r Result) Latest() tare.Verdict { return r.Verdicts[len(r.Verdicts)-1] }
 
 func (f *Files) run(id string) string { return filepath.Join(f.dir, "runs", id) }
 
@@ -87,13 +140,13 @@ func (f *Files) Begin(run string, plan tare.Entry) error {
 	old, err := os.ReadFile(path)
 	switch {
 	case err == nil && tare.HashBytes(old) == plan.Hash:
-		return nil
+		return f.ledger.Integrate() // what a killed program left
 	case err == nil:
 		return fmt.Errorf("beginning run %s: the store holds another plan under that name", run)
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("beginning run %s: %w", run, err)
 	}
-	err = writeNew(path, plan.Bytes)
+	err = f.keep(func() error { return f.disk.WriteNew(path, plan.Bytes) }, entryAt{path, plan})
 	if errors.Is(err, fs.ErrExist) { // another program began just now
 		return f.Begin(run, plan)
 	}
@@ -178,23 +231,49 @@ func (f *Files) Save(run string, ep tare.Episode, record, verdict tare.Entry) er
 		return saving(ErrFinished)
 	}
 	first := filepath.Join(dir, "verdict-0001-"+short(record.Hash)+".json")
-	if err := replace(first, verdict.Bytes); err != nil { // what a writer left there who was killed right here is no verdict yet
-		return saving(err)
+	err := f.keep(func() error {
+		if err := f.disk.Replace(first, verdict.Bytes); err != nil { // what a writer left there who was killed right here is no verdict yet
+			return saving(err)
+		}
+		err := f.disk.WriteNew(path, record.Bytes)
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if b, err := os.ReadFile(path); err == nil && tare.HashBytes(b) != record.Hash {
+			_ = f.disk.Remove(first) // one that stays behind judges a record that is not there, and is not read
+		}
+		return saving(ErrFinished)
+	}, entryAt{first, verdict}, entryAt{path, record})
+	return err
+}
+
+// An entryAt is an entry and the file that it goes into.
+type entryAt struct {
+	path  string
+	entry tare.Entry
+}
+
+// keep lets write write the files of entries, between their announcement in the ledger and their numbers.
+func (f *Files) keep(write func() error, entries ...entryAt) error {
+	leaves := make([]ledger.Leaf, len(entries))
+	for i, e := range entries {
+		name, err := filepath.Rel(f.dir, e.path)
+		if err != nil {
+			return fmt.Errorf("naming an entry: %w", err)
+		}
+		leaves[i] = ledger.LeafOf(filepath.ToSlash(name), e.entry)
 	}
-	err := writeNew(path, record.Bytes)
-	if !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if b, err := os.ReadFile(path); err == nil && tare.HashBytes(b) != record.Hash {
-		_ = os.Remove(first) // one that stays behind judges a record that is not there, and is not read
-	}
-	return saving(ErrFinished)
+	return f.ledger.Append(leaves, write)
 }
 
 // Lost keeps the record of an attempt that infrastructure ended. It does not finish the episode.
 func (f *Files) Lost(run string, ep tare.Episode, record tare.Entry) error {
 	for n := 1; ; n++ {
-		err := writeNew(filepath.Join(f.episode(run, ep), fmt.Sprintf("lost-%04d.json", n)), record.Bytes)
+		path := filepath.Join(f.episode(run, ep), fmt.Sprintf("lost-%04d.json", n))
+		if _, err := os.Stat(path); err == nil {
+			continue
+		}
+		err := f.keep(func() error { return f.disk.WriteNew(path, record.Bytes) }, entryAt{path, record})
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -222,7 +301,7 @@ func (f *Files) LostAttempts(run string, ep tare.Episode) ([]tare.Record, error)
 	return out, nil
 }
 
-// Finished reads the record and the current verdict of an episode, if it is finished.
+// Finished reads the record of an episode and the verdict that counts, if it is finished.
 func (f *Files) Finished(run string, ep tare.Episode) (tare.Record, tare.Verdict, bool, error) {
 	r, err := f.Find(run, ep)
 	if errors.Is(err, ErrNotFound) {
@@ -234,9 +313,10 @@ func (f *Files) Finished(run string, ep tare.Episode) (tare.Record, tare.Verdict
 	return r.Record, r.Verdict(), true, nil
 }
 
-// Amend adds a verdict to a finished episode. It must supersede the current one, else the error is ErrNotCurrent: of two
-// that correct the same verdict at once, one is kept.
-func (f *Files) Amend(run string, ep tare.Episode, verdict tare.Entry) error {
+// Amend adds a verdict to a finished episode. It must supersede the latest one, else the error is ErrNotCurrent: of two
+// that correct the same verdict at once, one is kept. With further it judges that record, which is joined to the one before
+// and kept beside it; with none, the record that is there.
+func (f *Files) Amend(run string, ep tare.Episode, further *tare.Entry, verdict tare.Entry) error {
 	amending := func(err error) error { return fmt.Errorf("amending episode %s: %w", short(ep.Key()), err) }
 	now, err := f.Find(run, ep)
 	if err != nil {
@@ -246,14 +326,38 @@ func (f *Files) Amend(run string, ep tare.Episode, verdict tare.Entry) error {
 	if err := json.Unmarshal(verdict.Bytes, &v); err != nil {
 		return amending(err)
 	}
+	judged := now.Latest().Record
+	if further != nil {
+		judged = further.Hash
+	}
+	if v.Record != judged {
+		return amending(fmt.Errorf("the verdict judges record %s and not %s", v.Record, judged))
+	}
 	if v.Supersedes != now.Current {
 		return amending(ErrNotCurrent)
 	}
-	err = writeNew(filepath.Join(f.episode(run, ep), fmt.Sprintf("verdict-%04d.json", len(now.Verdicts)+1)), verdict.Bytes)
+	dir, n := f.episode(run, ep), len(now.Verdicts)+1
+	added := []entryAt{{filepath.Join(dir, fmt.Sprintf("verdict-%04d.json", n)), verdict}}
+	if further != nil {
+		added = append(added, entryAt{recordFile(dir, n, further.Hash), *further})
+	}
+	err = f.keep(func() error {
+		if further != nil { // the verdict goes in last: a further record counts with its verdict
+			if err := f.disk.WriteNew(added[1].path, further.Bytes); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		}
+		return f.disk.WriteNew(added[0].path, verdict.Bytes)
+	}, added...)
 	if errors.Is(err, fs.ErrExist) {
 		return amending(ErrNotCurrent)
 	}
 	return err
+}
+
+// recordFile is the file of the record that verdict n of an episode judges, where it is another than the first.
+func recordFile(dir string, n int, hash tare.Digest) string {
+	return filepath.Join(dir, fmt.Sprintf("record-%04d-%s.json", n, short(hash)))
 }
 
 // Find reads a finished episode, or says ErrNotFound.
@@ -291,13 +395,65 @@ func (f *Files) Episodes(run string) ([]Result, error) {
 	return out, nil
 }
 
-// SaveProof keeps the certificate of a task, in place of an older one: a certificate speaks of the present grader.
-func (f *Files) SaveProof(task string, certificate []byte) error {
-	if err := replace(filepath.Join(f.dir, "proofs", filepath.FromSlash(task)+".json"), certificate); err != nil {
+// Certificates is the room of certificates: see Put.
+const Certificates = "certificates"
+
+// rooms hold entries that belong to no run.
+var rooms = [...]string{Certificates, Admissions, Answers}
+
+// SaveProof keeps the certificate of a task, and puts a copy in the place of that of an older one: a certificate speaks of the
+// present grader. The older one stays among the certificates.
+func (f *Files) SaveProof(task string, certificate tare.Entry) error {
+	if err := f.Put(Certificates, certificate); err != nil {
+		return err
+	}
+	if err := f.disk.Replace(filepath.Join(f.dir, "proofs", filepath.FromSlash(task)+".json"), certificate.Bytes); err != nil {
 		return fmt.Errorf("keeping a certificate: %w", err)
 	}
 	return nil
 }
+
+// Put keeps an entry that belongs to no run in a room, once.
+func (f *Files) Put(room string, e tare.Entry) error {
+	path := filepath.Join(f.dir, room, short(e.Hash)+".json")
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	err := f.keep(func() error { return f.disk.WriteNew(path, e.Bytes) }, entryAt{path, e})
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("keeping one of the %s: %w", room, err)
+	}
+	return nil
+}
+
+// All reads the entries of a room, in the order of their hashes.
+func (f *Files) All(room string) ([]tare.Entry, error) {
+	names, err := named(filepath.Join(f.dir, room), "")
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", room, err)
+	}
+	var out []tare.Entry
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading one of the %s: %w", room, err)
+		}
+		var head struct {
+			Schema string `json:"schema"`
+		}
+		if err := json.Unmarshal(b, &head); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		out = append(out, tare.Entry{Schema: head.Schema, Bytes: b, Hash: tare.HashBytes(b)})
+	}
+	return out, nil
+}
+
+// Rooms of entries that belong to no run.
+const (
+	Admissions = "admissions" // of judges
+	Answers    = "answers"    // of people, to what a judge may not answer
+)
 
 // FindProof reads the certificate of a task, or says ErrNotFound.
 func (f *Files) FindProof(task string) ([]byte, error) {
@@ -342,15 +498,12 @@ func readResult(dir string) (Result, error) {
 	if err != nil {
 		return r, fmt.Errorf("reading a record: %w", err)
 	}
-	if err := json.Unmarshal(b, &r.Record); err != nil {
-		return r, fmt.Errorf("reading %s: %w", filepath.Join(dir, "record.json"), err)
-	}
 	hash := tare.HashBytes(b)
 	names, err := verdictNames(dir, hash)
 	if err != nil {
 		return r, fmt.Errorf("listing verdicts: %w", err)
 	}
-	for _, name := range names {
+	for n, name := range names {
 		vb, err := os.ReadFile(name)
 		if err != nil {
 			return r, fmt.Errorf("reading a verdict: %w", err)
@@ -358,6 +511,12 @@ func readResult(dir string) (Result, error) {
 		var v tare.Verdict
 		if err := json.Unmarshal(vb, &v); err != nil {
 			return r, fmt.Errorf("reading %s: %w", name, err)
+		}
+		if v.Record != hash && n > 0 {
+			if b, err = os.ReadFile(recordFile(dir, n+1, v.Record)); err != nil {
+				return r, fmt.Errorf("reading the record that %s judges: %w", name, err)
+			}
+			hash = tare.HashBytes(b)
 		}
 		if v.Record != hash {
 			return r, fmt.Errorf("reading %s: it judges record %s, but record.json has the hash %s", name, v.Record, hash)
@@ -367,61 +526,46 @@ func readResult(dir string) (Result, error) {
 	if len(r.Verdicts) == 0 {
 		return r, fmt.Errorf("reading %s: no verdict judges record.json, which has the hash %s; one of them was changed or removed", dir, hash)
 	}
+	if err := json.Unmarshal(b, &r.Record); err != nil {
+		return r, fmt.Errorf("reading a record in %s: %w", dir, err)
+	}
 	return r, nil
 }
 
-// writeNew writes a file that must not be there yet, whole or not at all.
-func writeNew(path string, b []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+// entryFiles are the entries below a store's directory, by their paths from there.
+type entryFiles string
+
+// Read reads an entry, or says fs.ErrNotExist.
+func (d entryFiles) Read(name string) ([]byte, error) {
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return nil, fmt.Errorf("reading entry %s: %w", name, fs.ErrNotExist)
 	}
-	tmp, err := writeTemp(path, b)
-	if err != nil {
-		return err
-	}
-	// A hard link, unlike a rename, refuses to replace.
-	err = os.Link(tmp, path)
-	if rm := os.Remove(tmp); err == nil {
-		err = rm
-	}
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
+	return os.ReadFile(filepath.Join(string(d), filepath.FromSlash(name)))
 }
 
-// replace writes a file, whole or not at all, in place of one that may be there.
-func replace(path string, b []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+// Names lists all files that are, or pass for, entries: everything in runs and rooms but trajectories and what is half written.
+func (d entryFiles) Names() ([]string, error) {
+	var out []string
+	for _, room := range append([]string{"runs"}, rooms[:]...) {
+		err := filepath.WalkDir(filepath.Join(string(d), room), func(path string, e fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err != nil:
+				return err
+			case e.IsDir(), strings.HasPrefix(e.Name(), ledger.TempPrefix), strings.HasPrefix(e.Name(), "trajectory"):
+				return nil
+			}
+			name, err := filepath.Rel(string(d), path)
+			if err != nil {
+				return err
+			}
+			out = append(out, filepath.ToSlash(name))
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("listing entries: %w", err)
+		}
 	}
-	tmp, err := writeTemp(path, b)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return fmt.Errorf("writing %s: %w", path, errors.Join(err, os.Remove(tmp)))
-	}
-	return nil
-}
-
-func writeTemp(path string, b []byte) (string, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
-	if err != nil {
-		return "", fmt.Errorf("writing %s: %w", path, err)
-	}
-	_, err = f.Write(b)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return "", fmt.Errorf("writing %s: %w", path, errors.Join(err, os.Remove(f.Name())))
-	}
-	return f.Name(), nil
+	return out, nil
 }

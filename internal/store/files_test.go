@@ -42,15 +42,18 @@ func TestRecordsOnlyGrow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Amend("r", ep, second); err != nil {
+	if err := f.Amend("r", ep, nil, second); err != nil {
 		t.Fatal(err)
 	}
 	got, err := f.Find("r", ep)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Verdicts) != 2 || got.Verdicts[0].Outcome != tare.Fail || got.Verdict().Outcome != tare.Pass {
+	if len(got.Verdicts) != 2 || got.Verdicts[0].Outcome != tare.Fail || got.Latest().Outcome != tare.Pass {
 		t.Errorf("got verdicts %+v", got.Verdicts)
+	}
+	if got.Verdict().Outcome != tare.Fail {
+		t.Error("a correction turned a failure into a success")
 	}
 	all, err := f.Episodes("r")
 	if err != nil || len(all) != 1 {

@@ -30,7 +30,7 @@ func raced(i int) tare.Episode { return tare.Episode{Task: "s/t", Agent: "noop",
 
 const (
 	racers      = 4
-	episodes    = 60
+	episodes    = 25
 	racerVar    = "TARE_TEST_RACER"
 	racerDirVar = "TARE_TEST_RACER_DIR"
 )
@@ -111,7 +111,7 @@ func race(dir, name string) error {
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		return err
 	}
-	f := store.OpenFiles(dir)
+	f := loose(dir)
 	plan, err := tare.NewEntry(map[string]string{"schema": "tare.plan/1"})
 	if err != nil {
 		return err
@@ -142,8 +142,8 @@ func race(dir, name string) error {
 // TestOneCorrectionOfEachVerdict lets several correct the same verdict at once: one correction is kept, and the next must
 // name it.
 func TestOneCorrectionOfEachVerdict(t *testing.T) {
-	f := store.OpenFiles(filepath.Join(t.TempDir(), "a[1]"))
-	for i := range 100 {
+	f := loose(filepath.Join(t.TempDir(), "a[1]"))
+	for i := range 25 {
 		ep := raced(i)
 		rec, first, err := attempt(ep, 0)
 		if err != nil {
@@ -157,7 +157,7 @@ func TestOneCorrectionOfEachVerdict(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return f.Amend("r", ep, e)
+			return f.Amend("r", ep, nil, e)
 		}
 		errs := make([]error, racers)
 		var all sync.WaitGroup
@@ -175,7 +175,7 @@ func TestOneCorrectionOfEachVerdict(t *testing.T) {
 			}
 		}
 		got, err := f.Find("r", ep)
-		if err != nil || len(got.Verdicts) != 2 || got.Verdict().RootGate != kept {
+		if err != nil || len(got.Verdicts) != 2 || got.Latest().RootGate != kept {
 			t.Fatalf("episode %d: %+v, %v; the correction of %q was kept", i, got.Verdicts, err, kept)
 		}
 		if err := correct("gate late", first.Hash); !errors.Is(err, store.ErrNotCurrent) {
