@@ -82,6 +82,8 @@ type TestRequest struct {
 	Reverse  bool     // run in reverse order
 	DirName  string   // last part of the directory in which the tree stands; "" for the usual one
 	Wall     time.Duration
+	Unseen   []string     // files of Tree that are gone when its code runs, where the language builds them in
+	Modules  string       // of Go: a module cache of the host's, see [ModuleStore]; "" for none
 	OnOutput func([]byte) // optional progress
 }
 

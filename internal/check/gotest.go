@@ -3,7 +3,9 @@ package check
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -58,6 +60,7 @@ func (r GoTest) Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (o
 	}
 	defer b.close(&err)
 	b.steered, b.onOutput, b.without = req.Steered, req.OnOutput, r.Without
+	b.unseen, b.modules = req.Unseen, req.Modules
 	packages := goPackages(b.disk, req.Nodes)
 	if req.Reverse {
 		slices.Reverse(packages)
@@ -103,6 +106,9 @@ func (b *goBench) runPackage(ctx context.Context, req goRequest) (tare.Run, erro
 	binary := ""
 	var built tare.Run
 	if !req.pkg.absent {
+		if err := b.show(); err != nil {
+			return tare.Run{}, err
+		}
 		var err error
 		if built, names, failed, err = b.buildTests(ctx, req.pkg); err != nil {
 			return tare.Run{}, err
@@ -159,8 +165,31 @@ func (b *goBench) runBinary(ctx context.Context, req goRequest, names goSentinel
 		Extra:  []sandbox.Extra{{Name: "report", Max: maxReport}},
 		Limits: limits(req.Wall, 0),
 	}
+	if err := b.hide(); err != nil {
+		return a, err
+	}
 	err := b.run(ctx, cmd, &a)
 	return a, err
+}
+
+// hide takes the files away that code of the tree must not read: what is built of them is built.
+func (b *goBench) hide() error {
+	for _, f := range b.unseen {
+		if err := os.Remove(filepath.Join(b.treeDir, filepath.FromSlash(f))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("hiding tests: %w", err)
+		}
+		b.hidden = true
+	}
+	return nil
+}
+
+// show puts back what hide took.
+func (b *goBench) show() error {
+	if !b.hidden {
+		return nil
+	}
+	b.hidden = false
+	return b.layAgain()
 }
 
 // run runs one command until its ending can be told from an accident, and takes its report. Each try finds the tree as it
@@ -175,6 +204,11 @@ func (b *goBench) run(ctx context.Context, cmd sandbox.Cmd, a *answer) error {
 		if tried {
 			if err := b.layAgain(); err != nil {
 				return *a, err
+			}
+			if b.hidden {
+				if err := b.hide(); err != nil {
+					return *a, err
+				}
 			}
 		}
 		tried = true
@@ -389,6 +423,9 @@ type goBench struct {
 	view     goView            // what is built in the place of some of it
 	free     map[string]string // where the last build saw what is not on disk, and what that stood for
 	steered  bool
+	unseen   []string      // files that are not there when code of the tree runs
+	hidden   bool          // they are gone now
+	modules  string        // a module cache of the host's; "" for none
 	wall     time.Duration // of one build, unless 0
 	onOutput func([]byte)
 	without  tare.Without

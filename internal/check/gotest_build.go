@@ -108,6 +108,7 @@ func (b *goBench) goCommand(ctx context.Context, o overlay, args ...string) (a a
 		sandbox.Mount{Host: b.treeDir, Guest: b.guest}, sandbox.Mount{Host: free, Guest: b.at(free, goFree)},
 		sandbox.Mount{Host: out, Guest: b.at(out, goOut), Writable: true})
 	env := goEnv()
+	mounts = append(mounts, withModules(b.modules, env)...)
 	maps.Copy(env, b.tools.cache(b.at(cache, goCache)))
 	maps.Copy(env, b.tools.Env)
 	if b.wall == goReadyWall { // there is no warm cache: this makes it

@@ -40,7 +40,7 @@ func (b *goBench) keptDir(what ...string) (string, error) {
 	if b.sb.Isolation() == sandbox.IsolationProcess {
 		return "", nil
 	}
-	all, err := json.Marshal([]any{b.tools.dir, b.guest, b.steered, b.disk.Digest(), b.view.packages, tare.Tree(b.view.files).Digest(), what})
+	all, err := json.Marshal([]any{b.tools.dir, b.guest, b.steered, b.modules, b.disk.Digest(), b.view.packages, tare.Tree(b.view.files).Digest(), what})
 	if err != nil {
 		return "", fmt.Errorf("naming a build: %w", err)
 	}

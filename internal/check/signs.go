@@ -223,6 +223,19 @@ func goSigns(text []byte) []tare.Sign {
 	return out
 }
 
+// shortTrace is what a Go program wrote with the trace of the first goroutine alone: with all of the runtime's it is long.
+func shortTrace(text []byte) []byte {
+	i := bytes.Index(text, []byte("\n\ngoroutine "))
+	if i < 0 {
+		return text
+	}
+	end := bytes.Index(text[i+2:], []byte("\n\n"))
+	if end < 0 || !bytes.HasPrefix(text[i+2+end+2:], []byte("goroutine ")) {
+		return text
+	}
+	return append(bytes.Clone(text[:i+2+end+2]), "[the other goroutines are left out]\n"...)
+}
+
 func isRuntime(name string) bool {
 	return name == "panic" || strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "runtime/") || strings.HasPrefix(name, "internal/runtime/")
 }

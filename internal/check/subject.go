@@ -48,6 +48,7 @@ type Subject struct {
 	Tree     tare.Tree
 	Language string      // c, go, python
 	Script   tare.Script // of the grader's; with no text there is nothing to build
+	Modules  string      // of Go: a module cache of the host's, see [ModuleStore]; "" for none
 	Look     bool        // at what could silence a sanitizer; for C alone
 	OnOutput func([]byte)
 }
@@ -91,6 +92,7 @@ func (s Subject) Build(ctx context.Context, sb sandbox.Sandbox) (b Built, err er
 		}
 		cmd.Mounts = tools.mounts()
 		maps.Copy(cmd.Env, goEnv())
+		cmd.Mounts = append(cmd.Mounts, withModules(s.Modules, cmd.Env)...)
 		maps.Copy(cmd.Env, tools.cache(w.at(filepath.Join(w.dir, "cache"), goCache)))
 		maps.Copy(cmd.Env, tools.Env)
 	}
@@ -164,6 +166,11 @@ func (s Start) Run(ctx context.Context, sb sandbox.Sandbox) (e tare.Execution, l
 	reports, err := readReports(filepath.Join(w.dir, path.Base(reportsAt)))
 	if err != nil {
 		return e, log, fmt.Errorf("reading the sanitizer's reports: %w", err)
+	}
+	if short := shortTrace(res.Stderr.Data); s.Language == "go" && len(short) < len(res.Stderr.Data) {
+		log, e.Stderr = Log{}, head(short)
+		log.Write(res.Stdout.Data)
+		log.Write(short)
 	}
 	log.Write(reports)
 	s.signs(&e, res, reports, w)

@@ -19,6 +19,7 @@ type VulnRequest struct {
 	Sandbox  sandbox.Sandbox
 	Jobs     int                          // how many commands may run at a time; default 2
 	Only     func(tare.CheckKind) bool    // nil: all. What others need, the build, is made in any case
+	Modules  string                       // of Go: a module cache, see [check.ModuleStore]; "" for none
 	Controls bool                         // observe the unpatched tree as well, and of benign inputs the reference
 	OnOutput func(tare.CheckKind, []byte) // progress, perhaps from several at a time
 }
@@ -87,7 +88,7 @@ func GatherVuln(ctx context.Context, r VulnRequest) (tare.Evidence, error) {
 // silencers are what the patched tree has and the unpatched one has not that could keep a sanitizer from seeing, where both
 // were built.
 func (s *VulnChecks) silencers() []tare.Silencer {
-	var out []tare.Silencer
+	out := embedders(s.lay)
 	for _, b := range [][2]*check.Built{{s.seed.built, s.fix.built}, {s.seed.driven, s.fix.driven}} {
 		if b[0] == nil || b[1] == nil || b[0].Profile == nil || b[1].Profile == nil {
 			continue
@@ -253,7 +254,7 @@ func (w *vulnWorld) buildOnce(ctx context.Context) (tare.Check, error) {
 		return w.builtC, nil
 	}
 	v := w.Task.Vuln
-	b, c, err := w.buildOf(ctx, tare.CheckBuild, check.Subject{Tree: w.tree, Language: v.Language, Script: v.Build})
+	b, c, err := w.buildOf(ctx, tare.CheckBuild, check.Subject{Tree: w.tree, Script: v.Build})
 	if err == nil {
 		w.built, w.builtC = &b, c
 	}
@@ -268,7 +269,8 @@ func (w *vulnWorld) buildOf(ctx context.Context, kind tare.CheckKind, s check.Su
 		return check.Built{}, c, err
 	}
 	defer free()
-	s.OnOutput, s.Look = w.output(kind), w.Controls && (w == w.fix || w == w.seed)
+	s.Language, s.Modules, s.OnOutput = w.Task.Vuln.Language, w.Modules, w.output(kind)
+	s.Look = w.Controls && (w == w.fix || w == w.seed)
 	b, err := s.Build(ctx, w.Sandbox)
 	if err != nil {
 		return b, c, err
@@ -301,7 +303,7 @@ func (w *vulnWorld) driverOnce(ctx context.Context) (tare.Check, error) {
 		return w.check(tare.CheckDriver), errNotBuilt
 	}
 	v := w.Task.Vuln
-	s := check.Subject{Tree: w.built.Tree.Overlay(v.Driver.Files), Language: v.Language, Script: v.Driver.Build}
+	s := check.Subject{Tree: w.built.Tree.Overlay(v.Driver.Files), Script: v.Driver.Build}
 	b, c, err := w.buildOf(ctx, tare.CheckDriver, s)
 	if err == nil {
 		w.driven, w.drivenC = &b, c
@@ -325,7 +327,7 @@ func (w *vulnWorld) ready(ctx context.Context) (tare.Tree, error) {
 	if !(*b).OK {
 		return nil, errNotBuilt
 	}
-	return (*b).Tree, nil
+	return runnable(w.Task.Vuln, (*b).Tree), nil
 }
 
 // pocs runs all PoCs.
@@ -366,11 +368,14 @@ func (w *vulnWorld) starts(ctx context.Context, kind tare.CheckKind, starts []ch
 	if err != nil {
 		return c, err
 	}
-	return w.startsIn(ctx, c, built, starts)
+	for i := range starts {
+		starts[i].Tree = built
+	}
+	return w.startsIn(ctx, c, starts)
 }
 
-// startsIn is starts in a given tree.
-func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, built tare.Tree, starts []check.Start) (tare.Check, error) {
+// startsIn is starts where each has its tree.
+func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, starts []check.Start) (tare.Check, error) {
 	c.Executions = make([]tare.Execution, len(starts))
 	logs := make([]check.Log, len(starts))
 	errs := make([]error, len(starts))
@@ -382,7 +387,7 @@ func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, built tare.Tree,
 		}
 		defer free()
 		s := starts[i]
-		s.Tree, s.Language, s.OnOutput = built, w.Task.Vuln.Language, w.output(c.Kind)
+		s.Language, s.OnOutput = w.Task.Vuln.Language, w.output(c.Kind)
 		if s.Wall <= 0 {
 			s.Wall = w.Task.Limits.Check
 		}
@@ -398,11 +403,8 @@ func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, built tare.Tree,
 		}
 		log.Append(&logs[i])
 		c.Seconds += c.Executions[i].Seconds
-		if e := c.Executions[i]; e.Defect != "" && c.Defect == "" {
-			c.Defect = s.ID + ": " + e.Defect
-		}
 	}
-	c.Complete = c.Defect == ""
+	c.Complete = true // what one of them lacks is with it
 	c.Log, c.LogDigest = log.Bytes(), log.Digest()
 	return c, nil
 }
@@ -437,7 +439,14 @@ func (w *vulnWorld) tests(ctx context.Context, kind tare.CheckKind, set *tare.Te
 	if !w.asLeft || set != w.Task.Vuln.Function {
 		t = t.Overlay(set.Files)
 	}
-	req := check.TestRequest{Tree: t, Nodes: set.IDs, Wall: set.Wall, Steered: w.asLeft, OnOutput: w.output(kind)}
+	req := check.TestRequest{Tree: t, Nodes: set.IDs, Wall: set.Wall, Steered: w.asLeft, Modules: w.Modules, OnOutput: w.output(kind)}
+	if set == w.Task.Vuln.Intent {
+		for _, f := range set.Files {
+			if isSourceOf(w.Task.Vuln.Language, f.Path) {
+				req.Unseen = append(req.Unseen, f.Path)
+			}
+		}
+	}
 	if req.Wall <= 0 {
 		req.Wall = w.Task.Limits.Check
 	}
@@ -461,12 +470,13 @@ func (w *vulnWorld) cases(ctx context.Context, kind tare.CheckKind, set *tare.Te
 	if err != nil {
 		return c, err
 	}
-	if !w.asLeft || set != w.Task.Vuln.Function {
-		built = built.Overlay(set.Files)
-	}
 	var starts []check.Start
 	for _, p := range set.Cases {
-		starts = append(starts, check.Start{ID: p.ID, Command: p.Command, Input: p.Stdin, Stdin: true})
+		own := built
+		if !w.asLeft || set != w.Task.Vuln.Function {
+			own = built.Overlay(dataOf(set, p.Command))
+		}
+		starts = append(starts, check.Start{ID: p.ID, Tree: own, Command: p.Command, Input: p.Stdin, Stdin: true})
 	}
-	return w.startsIn(ctx, c, built, starts)
+	return w.startsIn(ctx, c, starts)
 }
