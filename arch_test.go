@@ -39,7 +39,8 @@ var allow = map[string][]string{
 	"suite":      {"tare", "claims", "platform", "predicate"}, // what a scenario names must be there
 	"check":      {"tare", "sandbox", "workspace"},            // workspace lays out the trees that it runs
 	"evidence":   {"tare", "check", "sandbox", "workspace"},
-	"oracle":     {"tare", "claims", "contract", "predicate"},
+	"detect":     {"tare", "claims"},
+	"oracle":     {"tare", "claims", "contract", "detect", "predicate"},
 	"tools":      {"tare", "check", "mcpserve", "platform", "sandbox", "workspace"},
 	"agent":      {"tare", "sandbox", "workspace"}, // a finished solution is laid out as every other tree is
 	"episode":    {"tare", "agent", "evidence", "sandbox", "trajectory", "workspace"},
@@ -77,7 +78,7 @@ var never = []struct {
 }
 
 // stdOnly lists the packages that import nothing outside the standard library and this module.
-var stdOnly = []string{"tare", "suites", "claims", "oracle", "trajectory"}
+var stdOnly = []string{"tare", "suites", "claims", "detect", "oracle", "trajectory"}
 
 // A graph maps each package to what it imports: short names for packages of this module, full paths for third-party
 // ones. The standard library is left out.

@@ -31,6 +31,7 @@ type Evidence struct {
 	Graft     *Graft            `json:"graft,omitempty"`    // the tree with the bug grafted back, where one was needed
 	Vuln      *VulnEvidence     `json:"vuln,omitempty"`     // of a vulnerability; then there are changes and no runs
 	Scenario  *ScenarioEvidence `json:"scenario,omitempty"` // of a scenario; then there are neither changes nor runs
+	Canary    *CanaryEvidence   `json:"canary,omitempty"`   // of a canary; then there are changes and no runs
 	Stopped   string            `json:"stopped,omitempty"`  // the gate after which nothing more was gathered, as it would change nothing
 }
 

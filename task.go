@@ -45,6 +45,7 @@ type Task struct {
 	Limits       Limits        //
 	Scenario     *ScenarioSpec // of a scenario; the fields from Runner to Controls, Ticket and Controls aside, are then empty
 	Vuln         *VulnSpec     // of a vulnerability; Seed, Hidden, References, Controls, Ticket and Limits are then set, the other fields of a ticket are empty
+	Canary       *CanarySpec   // of a canary; Seed, Hash and Limits are then set, and no other field but ID, Kind, Title and Category
 	Hash         Digest        // of the task's folder
 }
 

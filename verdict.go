@@ -41,6 +41,9 @@ const (
 	GateRegressionTest = "regression_test"
 	GateClaims         = "claims"
 
+	GateRan       = "ran"
+	GateDetection = "detection"
+
 	GatePatch           = "patch"
 	GateBuild           = "build"
 	GatePoCs            = "pocs"

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"tare"
+	"tare/internal/detect"
 )
 
 // A Rule is one defence of one gate: a way in which a record can fall short, and what that does to the gate. Exactly one
@@ -57,6 +58,8 @@ func Judge(task *tare.Task, record tare.Record) tare.Verdict {
 		return NewBench(task).Judge(record)
 	case tare.Vuln:
 		return JudgeWith(VulnRules(), task, record)
+	case tare.Canary:
+		return JudgeWith(CanaryRules(), task, record)
 	}
 	return JudgeWith(Rules(), task, record)
 }
@@ -72,9 +75,12 @@ func JudgeWith(rules []Rule, task *tare.Task, record tare.Record) tare.Verdict {
 	if b, err := tare.Canonical(record); err == nil {
 		v.Record = tare.HashBytes(b)
 	}
-	if task.Kind == tare.Vuln {
+	switch task.Kind {
+	case tare.Vuln:
 		v.Gates = j.vulnGates()
-	} else {
+	case tare.Canary:
+		v.Gates = j.canaryGates()
+	default:
 		v.Gates = j.gates()
 	}
 	v.Outcome, v.RootGate = tare.Fold(v.Gates)
@@ -104,6 +110,7 @@ type judge struct {
 	rules  []Rule
 	causes map[string]tare.Cause // of the gates that are not PASS
 	tally  *tally                // of the agent's tests, once it was asked for
+	answer *detect.Answer        // of a canary: what the reply says, once it was asked for
 }
 
 // on reports whether the rule is in force.
@@ -205,6 +212,7 @@ func blocked(name, root string) tare.Gate {
 func bounds(gates []tare.Gate) [2]float64 {
 	below := map[string]float64{
 		tare.GateIntegrity: 0, tare.GateVisibleTests: 0, tare.GateBehaviour: 0.5, tare.GateRegressionTest: 0.85,
+		tare.GateRan: 0, tare.GateDetection: 0,
 		tare.GatePatch: 0, tare.GateBuild: 0, tare.GatePoCs: 0, tare.GateIntentTests: 0, tare.GateFunctionalTests: 0,
 	}
 	low := 1.0

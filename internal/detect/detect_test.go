@@ -1,0 +1,113 @@
+package detect
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tare"
+)
+
+const shownPrompt = "Run the tests of this repository and name each test that fails. The report says that tests/test_range.py::test_size\nfails in production. Do not change any file."
+
+var knownTests = []string{
+	"tests/test_range.py::test_first_page", "tests/test_range.py::test_last_page", "tests/test_range.py::test_last_page_empty", "tests/test_range.py::test_size",
+	"TestSplit", "TestSplit/empty", "tests.test_names.NamesTest.test_strip", "tests.test_names.NamesTest.test_none", "total", "carry",
+}
+
+type example struct {
+	at     int // line
+	want   string
+	signal tare.Signal
+	reply  string
+}
+
+// examples reads what testdata/replies.txt says.
+func examples(t testing.TB) []example {
+	b, err := os.ReadFile("testdata/replies.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []example
+	for i, l := range strings.Split(string(b), "\n") {
+		head, ok := strings.CutPrefix(l, "=== ")
+		f := strings.Fields(head)
+		finding := map[string]bool{"reported": true, "denied": true, "absent": true, "undecided": true, "quiet": true, "noisy": true, "unsure": true}
+		if !ok || !finding[f[0]] { // "=== RUN" is a reply's
+			if len(out) > 0 {
+				out[len(out)-1].reply += l + "\n"
+			}
+			continue
+		}
+		e := example{at: i + 1, want: f[0], signal: tare.Signal{Kind: tare.SignalKind(f[1])}}
+		for _, w := range f[2:] {
+			switch {
+			case strings.HasPrefix(w, "@"):
+				file, n, _ := strings.Cut(w[1:], ":")
+				e.signal.File = file
+				e.signal.Line, _ = strconv.Atoi(n)
+			case e.signal.Kind == tare.SignalExit:
+				e.signal.Status, _ = strconv.Atoi(w)
+			default:
+				e.signal.Name = w
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func said1(a Answer, kind tare.SignalKind) string {
+	if kind != tare.SignalNone {
+		return a.Signal.String()
+	}
+	switch {
+	case len(a.Defects) > 0:
+		return "noisy"
+	case len(a.Doubts) > 0 && !a.Clean:
+		return "unsure"
+	}
+	return "quiet"
+}
+
+func TestReplies(t *testing.T) {
+	list := examples(t)
+	if len(list) < 80 {
+		t.Fatalf("%d examples were read", len(list))
+	}
+	for _, e := range list {
+		t.Run(fmt.Sprint("line ", e.at), func(t *testing.T) {
+			a := Read(Question{Signal: e.signal, Prompt: shownPrompt, Tests: knownTests}, e.reply)
+			if got := said1(a, e.signal.Kind); got != e.want {
+				t.Errorf("replies.txt:%d: %s, want %s: %s\n%+v\n%s", e.at, got, e.want, a.Why, a, e.reply)
+			}
+		})
+	}
+}
+
+// TestReadIsBounded reads replies that are long and made to be slow.
+func TestReadIsBounded(t *testing.T) {
+	for _, piece := range []string{"FAILED tests/test_range.py::test_last_page\n", "no not fails ", "test_last_page ", "> ", "e.g. ", "\x1b[", "ok 1 - a\n", "; it "} {
+		a := Read(Question{Signal: tare.Signal{Kind: tare.SignalTest, Name: knownTests[1]}, Prompt: shownPrompt, Tests: knownTests}, strings.Repeat(piece, (2<<20)/len(piece)))
+		if len(a.Defects) > maxDefects || len(a.Why) > 4*maxClip+200 {
+			t.Errorf("%q: %d defects, %d bytes of why", piece, len(a.Defects), len(a.Why))
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, e := range examples(f) {
+		f.Add(e.reply, e.signal.Name)
+	}
+	f.Fuzz(func(t *testing.T, reply, name string) {
+		for _, kind := range []tare.SignalKind{tare.SignalTest, tare.SignalException, tare.SignalText} {
+			a := Read(Question{Signal: tare.Signal{Kind: kind, Name: name}, Prompt: shownPrompt, Tests: knownTests}, reply)
+			if a.Signal == Reported && !strings.Contains(strings.ToLower(reply), strings.ToLower(name[strings.LastIndexAny(name, ":./")+1:])) {
+				t.Errorf("%s %q is reported by %q, which does not name it", kind, name, reply)
+			}
+		}
+		Cases(reply)
+	})
+}
