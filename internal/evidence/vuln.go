@@ -21,6 +21,7 @@ type VulnRequest struct {
 	Only     func(tare.CheckKind) bool    // nil: all. What others need, the build, is made in any case
 	Modules  string                       // of Go: a module cache, see [check.ModuleStore]; "" for none
 	Controls bool                         // observe the unpatched tree as well, and of benign inputs the reference
+	Cache    *VulnCache                   // of what controls observe; nil: none
 	OnOutput func(tare.CheckKind, []byte) // progress, perhaps from several at a time
 }
 
@@ -35,7 +36,7 @@ func GatherVuln(ctx context.Context, r VulnRequest) (tare.Evidence, error) {
 	var steps []named
 	add := func(w *vulnWorld, kind tare.CheckKind, do func(context.Context) (tare.Check, error)) {
 		if s.wants(kind) {
-			steps = append(steps, named{fmt.Sprintf("checking %s of %s", kind, w.world), do})
+			steps = append(steps, named{fmt.Sprintf("checking %s of %s", kind, w.world), func(ctx context.Context) (tare.Check, error) { return w.controlled(ctx, kind, do) }})
 		}
 	}
 	v := r.Task.Vuln
@@ -89,11 +90,12 @@ func GatherVuln(ctx context.Context, r VulnRequest) (tare.Evidence, error) {
 // were built.
 func (s *VulnChecks) silencers() []tare.Silencer {
 	out := embedders(s.lay)
-	for _, b := range [][2]*check.Built{{s.seed.built, s.fix.built}, {s.seed.driven, s.fix.driven}} {
-		if b[0] == nil || b[1] == nil || b[0].Profile == nil || b[1].Profile == nil {
+	for _, kind := range []tare.CheckKind{tare.CheckBuild, tare.CheckDriver} {
+		was, now := s.seed.profileOf(kind), s.fix.profileOf(kind)
+		if was == nil || now == nil {
 			continue
 		}
-		for _, f := range check.Silencers(*b[0].Profile, *b[1].Profile) {
+		for _, f := range check.Silencers(*was, *now) {
 			if !slices.Contains(out, f) {
 				out = append(out, f)
 			}
@@ -218,6 +220,14 @@ type vulnWorld struct {
 	mu              sync.Mutex
 	built, driven   *check.Built
 	builtC, drivenC tare.Check
+	profiles        sync.Map // *check.Profile by kind of check
+}
+
+// profileOf is what a build had that could silence a sanitizer; nil where nobody looked.
+func (w *vulnWorld) profileOf(kind tare.CheckKind) *check.Profile {
+	p, _ := w.profiles.Load(kind)
+	out, _ := p.(*check.Profile)
+	return out
 }
 
 // check is an empty check of that kind.
@@ -274,6 +284,9 @@ func (w *vulnWorld) buildOf(ctx context.Context, kind tare.CheckKind, s check.Su
 	b, err := s.Build(ctx, w.Sandbox)
 	if err != nil {
 		return b, c, err
+	}
+	if b.Profile != nil {
+		w.profiles.Store(kind, b.Profile)
 	}
 	c.Tree, c.Complete = s.Tree.Digest(), true
 	if s.Script.Text != "" {
