@@ -180,6 +180,18 @@ func (w *vulnWorld) asItMust(c tare.Check) bool {
 	if !c.Complete || c.Defect != "" || slices.ContainsFunc(c.Sentinels, func(s tare.Sentinel) bool { return !s.Right() }) {
 		return false
 	}
+	want := map[tare.CheckKind]int{tare.CheckPoC: len(v.PoCs), tare.CheckVariant: len(v.Variants)}
+	if v.Benign != nil {
+		want[tare.CheckBenign] = len(v.Benign.Inputs)
+	}
+	for kind, set := range map[tare.CheckKind]*tare.TestSet{tare.CheckIntent: v.Intent, tare.CheckFunction: v.Function} {
+		if set != nil && set.Runner == "cases" {
+			want[kind] = len(set.Cases)
+		}
+	}
+	if n, ok := want[c.Kind]; ok && len(c.Executions) != n { // not all were started
+		return false
+	}
 	all := func(ok func(i int, e tare.Execution) bool) bool {
 		for i, e := range c.Executions {
 			if e.Defect != "" || !ok(i, e) {
