@@ -67,10 +67,14 @@ type Case struct {
 
 // A Reference is a correct fix: the files that it changes, and a genuine regression test.
 type Reference struct {
-	Name string
-	Fix  Tree
-	Test Tree
+	Name   string
+	Delete []string // paths of the seed that are not there any more; first
+	Fix    Tree
+	Test   Tree
 }
+
+// Solution is the tree that the reference, without its test, makes of the seed.
+func (r Reference) Solution(seed Tree) Tree { return seed.Without(r.Delete...).Overlay(r.Fix) }
 
 // A Twin is a reference in which one piece of text is replaced by another, so that the bug, or one like it, is back.
 type Twin struct {

@@ -3,6 +3,7 @@ package tare
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -171,6 +172,11 @@ type ProgramCase struct {
 	Exit    int
 }
 
+// Right reports whether e, a start of c's command, ended and printed as it must.
+func (c ProgramCase) Right(e Execution) bool {
+	return e.Started && e.Ended == "" && e.Signal == "" && e.Exit == c.Exit && e.OutDigest == HashBytes(c.Stdout) && !e.Reported()
+}
+
 // A ModuleSpec says that the seed and the first reference are versions of a public Go module, fetched at first use.
 type ModuleSpec struct {
 	Path       string // module path
@@ -258,6 +264,11 @@ type Execution struct {
 	OutDigest Digest   `json:"out_digest"`       // of the whole of stdout
 	Signs     []Sign   `json:"signs,omitempty"`
 	Defect    string   `json:"defect,omitempty"` // why it is no evidence that nothing was triggered: not started, no sanitizer in the program, ended by a limit of ours
+}
+
+// Reported reports whether a sanitizer reported on e.
+func (e Execution) Reported() bool {
+	return slices.ContainsFunc(e.Signs, func(s Sign) bool { return s.Kind == SignSanitizer })
 }
 
 // A SignKind says what wrote a sign.

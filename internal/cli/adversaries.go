@@ -204,6 +204,9 @@ func writeProofMarkdown(w io.Writer, tables []proof.Table) error {
 	var b strings.Builder
 	b.WriteString("# Proof\n\n## Sweep: reward in four states\n\n| task | unfixed seed | fix, no test | fix, real test | fix, empty test |\n|---|---|---|---|---|\n")
 	for _, t := range tables {
+		if t.Kind == tare.Vuln {
+			continue
+		}
 		s := proof.SweepOf(t)
 		fmt.Fprintf(&b, "| %s%s | %s | %s | %s | %s |\n", cell(t.Task), heldOut(t.HeldOut), stateText(s.Unfixed), stateText(s.Untested), stateText(s.Genuine), stateText(s.Vacuous))
 	}
@@ -239,6 +242,7 @@ func writeProofMarkdown(w io.Writer, tables []proof.Table) error {
 		if len(t.Idle) > 0 {
 			fmt.Fprintf(&b, "\n%d hidden cases stop no control by themselves: %s\n", len(t.Idle), cell(strings.Join(t.Idle, ", ")))
 		}
+		killsMarkdown(&b, t)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

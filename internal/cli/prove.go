@@ -113,6 +113,10 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 		if t.Kind != tare.Ticket {
 			o.Adversaries = nil // these change the files of tickets
 		}
+		if t.Kind == tare.Vuln && !flags.controlsOnly && !flags.sweepOnly {
+			o.Mutation = r.mutation()
+			o.MutantProgress = func(done, all int) { bar.say("task %d of %d, mutant %d of %d: %s", i+1, len(tasks), done, all, t.ID) }
+		}
 		if t.Kind == tare.Scenario && flags.controlsOnly {
 			o.Rejudge = nil // which judges the variants
 		}
@@ -282,6 +286,10 @@ func writeProof(w io.Writer, tables []proof.Table, o report.Options) error {
 			return err
 		}
 		writeVariantsOf(w, t, width)
+		if err := writeKills(w, t, o); err != nil {
+			return err
+		}
+		writeRefused(w, t, width)
 		if n := len(t.Idle); n > 0 {
 			stop := "hidden cases stop no control by themselves"
 			if n == 1 {
@@ -305,7 +313,7 @@ func writeProof(w io.Writer, tables []proof.Table, o report.Options) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n%s, %s, %d not as they must be\n", many(len(tables), "task"), many(rows, "control"), wrong)
+	_, err := fmt.Fprintf(w, "\n%s, %s, %d not as they must be%s\n", many(len(tables), "task"), many(rows, "control"), wrong, unsteadyText(tables))
 	return err
 }
 
@@ -355,7 +363,7 @@ func writeSweep(w io.Writer, tables []proof.Table, o report.Options) error {
 	var lines []report.Line
 	for _, t := range tables {
 		s := proof.SweepOf(t)
-		if s.Unfixed == nil || s.Untested == nil && s.Genuine == nil && s.Vacuous == nil {
+		if t.Kind == tare.Vuln || s.Unfixed == nil || s.Untested == nil && s.Genuine == nil && s.Vacuous == nil {
 			continue
 		}
 		lines = append(lines, report.Line{Cells: []string{t.Task, stateText(s.Unfixed), stateText(s.Untested), stateText(s.Genuine), stateText(s.Vacuous)}})

@@ -226,7 +226,7 @@ func (a *app) ground(t *tare.Task) (proof.Ground, error) {
 		return proof.Ground{}, err
 	}
 	if t.Kind == tare.Vuln {
-		return proof.Ground{Grader: tare.GraderDigest(), Isolation: a.isolation(), Tools: tools}, nil
+		return proof.Ground{Grader: tare.GraderDigest(), Adversaries: proof.MutantsDigest(), Isolation: a.isolation(), Tools: tools}, nil
 	}
 	all, err := adversaries()
 	return proof.Ground{Grader: tare.GraderDigest(), Adversaries: proof.AdversariesDigest(t.Runner, all), Isolation: a.isolation(), Tools: tools}, err

@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"tare"
+	"tare/internal/evidence"
+	"tare/internal/oracle"
 	"tare/internal/patchcheck"
+	"tare/internal/proof"
 	"tare/internal/report"
 )
 
@@ -135,4 +139,14 @@ func after(s string) string {
 		return ""
 	}
 	return ", " + printable(s)
+}
+
+// mutation observes mutants as a grade observes what an agent left, one command at a time: several mutants are played at once.
+func (r *rig) mutation() *proof.Mutation {
+	return &proof.Mutation{
+		Gather: func(ctx context.Context, t *tare.Task, tree tare.Tree) (tare.Evidence, error) {
+			return evidence.GatherVuln(ctx, evidence.VulnRequest{Task: t, Final: tree, Sandbox: r.sb, Jobs: 1, UntilFault: true})
+		},
+		Catch: oracle.Catch, Kinds: oracle.Kinds(),
+	}
 }

@@ -28,6 +28,36 @@ func (h hunk) String() string {
 	return fmt.Sprintf("%s:%d-%d", h.path, h.from+1, h.to)
 }
 
+// A Hunk is one change to the lines of a file.
+type Hunk struct {
+	Path     string
+	From, To int // the lines of the changed file that it put there, from 0, To excluded
+	Undo     tare.File
+}
+
+// Hunks lists what was changed from old to now, by path and line, each with the file as it is with that change alone undone.
+// Of a file that is new the whole is one hunk, whose Undo is the zero File.
+func Hunks(old, now tare.Tree) []Hunk {
+	var out []Hunk
+	for _, c := range old.Changes(now) {
+		if c.Kind == tare.Added {
+			f, _ := now.Lookup(c.Path)
+			out = append(out, Hunk{Path: c.Path, To: len(lines(f.Data))})
+		}
+	}
+	hunks := diff(old, now, func(string) bool { return true })
+	for i, h := range hunks {
+		f, _ := revert(now, hunks, []int{i}).Lookup(h.path)
+		at := Hunk{Path: h.path, From: h.from, To: h.to, Undo: f}
+		if h.whole {
+			is, _ := now.Lookup(h.path)
+			at.To = len(lines(is.Data))
+		}
+		out = append(out, at)
+	}
+	return out
+}
+
 // diff lists what was changed from old to now in the files for which pick is true, by path and line. Files that are new are
 // no part of it: to undo a change they may stay.
 func diff(old, now tare.Tree, pick func(string) bool) []hunk {

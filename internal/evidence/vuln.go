@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"tare"
 	"tare/internal/check"
@@ -14,15 +15,16 @@ import (
 
 // A VulnRequest says what to observe of a tree in which a vulnerability was to be repaired.
 type VulnRequest struct {
-	Task     *tare.Task
-	Final    tare.Tree // what the agent left; a .git in it is left out
-	Sandbox  sandbox.Sandbox
-	Jobs     int                          // how many commands may run at a time; default 2
-	Only     func(tare.CheckKind) bool    // nil: all. What others need, the build, is made in any case
-	Modules  string                       // of Go: a module cache, see [check.ModuleStore]; "" for none
-	Controls bool                         // observe the unpatched tree as well, and of benign inputs the reference
-	Cache    *VulnCache                   // of what controls observe; nil: none
-	OnOutput func(tare.CheckKind, []byte) // progress, perhaps from several at a time
+	Task       *tare.Task
+	Final      tare.Tree // what the agent left; a .git in it is left out
+	Sandbox    sandbox.Sandbox
+	Jobs       int                          // how many commands may run at a time; default 2
+	Only       func(tare.CheckKind) bool    // nil: all. What others need, the build, is made in any case
+	Modules    string                       // of Go: a module cache, see [check.ModuleStore]; "" for none
+	Controls   bool                         // observe the unpatched tree as well, and of benign inputs the reference
+	Cache      *VulnCache                   // of what controls observe; nil: none
+	UntilFault bool                         // of one kind no more programs are started after one that shows a fault or is ended by a limit: enough to tell what catches a tree that is known to be wrong
+	OnOutput   func(tare.CheckKind, []byte) // progress, perhaps from several at a time
 }
 
 // GatherVuln observes r. The error is that of ctx, when it has ended; whatever else of ours fails is in Evidence.Problems,
@@ -392,7 +394,11 @@ func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, starts []check.S
 	c.Executions = make([]tare.Execution, len(starts))
 	logs := make([]check.Log, len(starts))
 	errs := make([]error, len(starts))
+	var enough atomic.Bool
 	parallel(w.Jobs, len(starts), func(i int) {
+		if enough.Load() {
+			return
+		}
 		free, err := w.slot(ctx)
 		if err != nil {
 			errs[i] = err
@@ -405,11 +411,17 @@ func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, starts []check.S
 			s.Wall = w.Task.Limits.Check
 		}
 		c.Executions[i], logs[i], errs[i] = s.Run(ctx, w.Sandbox)
+		if w.UntilFault && w.faulty(c.Kind, s.Trigger, c.Executions[i]) {
+			enough.Store(true)
+		}
 	})
 	var log check.Log
 	for i, s := range starts {
 		if errs[i] != nil {
 			return c, fmt.Errorf("%s: %w", s.ID, errs[i])
+		}
+		if c.Executions[i].ID == "" { // not started, as enough was seen
+			continue
 		}
 		if len(starts) > 1 && len(logs[i].Bytes()) > 0 {
 			fmt.Fprintf(&log, "[%s]\n", s.ID)
@@ -417,9 +429,29 @@ func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, starts []check.S
 		log.Append(&logs[i])
 		c.Seconds += c.Executions[i].Seconds
 	}
+	c.Executions = slices.DeleteFunc(c.Executions, func(e tare.Execution) bool { return e.ID == "" })
 	c.Complete = true // what one of them lacks is with it
 	c.Log, c.LogDigest = log.Bytes(), log.Digest()
 	return c, nil
+}
+
+// faulty reports whether an execution shows a fault, or was ended by a limit.
+func (w *vulnWorld) faulty(kind tare.CheckKind, t *tare.Trigger, e tare.Execution) bool {
+	if e.Ended != "" || e.Signal != "" || e.Reported() {
+		return true
+	}
+	if t != nil {
+		yes, _ := t.Triggered(e)
+		return yes
+	}
+	for set, of := range map[*tare.TestSet]tare.CheckKind{w.Task.Vuln.Intent: tare.CheckIntent, w.Task.Vuln.Function: tare.CheckFunction} {
+		if set == nil || kind != of {
+			continue
+		}
+		i := slices.IndexFunc(set.Cases, func(c tare.ProgramCase) bool { return c.ID == e.ID })
+		return i >= 0 && !set.Cases[i].Right(e)
+	}
+	return false
 }
 
 func (w *vulnWorld) intent(ctx context.Context) (tare.Check, error) {

@@ -342,10 +342,12 @@ func (j *judge) caseFailures(kind tare.CheckKind, w tare.World, set *tare.TestSe
 			out = append(out, failure{c.ID, "never ran"})
 		case !e.Started || e.Ended != "" || e.Signal != "" || e.Exit != c.Exit:
 			out = append(out, failure{c.ID, fmt.Sprintf("%s, expected status %d", ended(e.Execution), c.Exit)})
+		case c.Right(e.Execution):
 		case e.OutDigest != tare.HashBytes(c.Stdout):
 			out = append(out, failure{c.ID, fmt.Sprintf("printed %s, expected %s", quoted(e.Stdout), quoted(c.Stdout))})
-		case len(e.Signs) > 0 && e.Signs[0].Kind == tare.SignSanitizer:
-			out = append(out, failure{c.ID, "the sanitizer reported " + show(e.Signs[0].What, 80)})
+		default:
+			i := slices.IndexFunc(e.Signs, func(s tare.Sign) bool { return s.Kind == tare.SignSanitizer })
+			out = append(out, failure{c.ID, "the sanitizer reported " + show(e.Signs[i].What, 80)})
 		}
 	}
 	return out
@@ -368,4 +370,39 @@ func (j *judge) benignReference() tare.World {
 		return ""
 	}
 	return tare.WorldReference(j.task.References[0].Name)
+}
+
+// Catch says which checks of a patched tree show by evidence of their own that something is wrong with it, in the order of the
+// gates, and whether the tree was built at all: one that was not shows nothing.
+func Catch(task *tare.Task, record tare.Record) (built bool, by []tare.CheckKind) {
+	j := &judge{task: task, rec: record}
+	if !j.builds(tare.WorldFix) {
+		return false, nil
+	}
+	seen := map[tare.CheckKind]bool{}
+	for _, t := range j.trials() {
+		if e, ok := j.execution(t.kind, tare.WorldFix, t.id); ok && j.holds(t) {
+			yes, _ := t.Triggered(e.Execution)
+			seen[t.kind] = seen[t.kind] || yes || t.fault(e.Execution) != ""
+		}
+	}
+	v := task.Vuln
+	if v.Intent != nil {
+		seen[tare.CheckIntent] = intentControl(j) == nil && len(j.failures(tare.CheckIntent, tare.WorldFix, v.Intent)) > 0
+	}
+	if v.Function != nil {
+		seen[tare.CheckFunction] = functionControl(j) == nil && len(j.failures(tare.CheckFunction, tare.WorldFix, v.Function)) > 0
+	}
+	seen[tare.CheckBenign] = benignControl(j) == nil && benignDiffers(j) != nil
+	for _, kind := range Kinds() {
+		if seen[kind] {
+			by = append(by, kind)
+		}
+	}
+	return true, by
+}
+
+// Kinds are the kinds of checks that can show a fault of a tree that was built, in the order of the gates.
+func Kinds() []tare.CheckKind {
+	return []tare.CheckKind{tare.CheckPoC, tare.CheckVariant, tare.CheckIntent, tare.CheckFunction, tare.CheckBenign}
 }

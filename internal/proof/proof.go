@@ -31,7 +31,11 @@ type Options struct {
 	// leaves those rows out.
 	Rejudge func(*tare.Task, tare.Record) tare.Verdict
 
-	Progress func(done, all int) // called one at a time
+	// Mutation plays the mutants of a vulnerability's references; nil leaves them out, and then the proof is not whole.
+	Mutation *Mutation
+
+	Progress       func(done, all int) // called one at a time
+	MutantProgress func(done, all int)
 }
 
 // A Row is one control and how it came out.
@@ -58,22 +62,27 @@ type Got struct {
 
 // A Table is the proof of one task.
 type Table struct {
-	Task      string      `json:"task"`
-	TaskHash  tare.Digest `json:"task_hash"`
-	HeldOut   bool        `json:"held_out,omitempty"`
-	Isolation string      `json:"isolation"`
-	Passes    int         `json:"passes"`
-	Controls  bool        `json:"controls"` // every control of the task was played
-	Whole     bool        `json:"whole"`    // and every adversary that fits it, or every variant of a scenario
-	Rows      []Row       `json:"rows"`
-	Idle      []string    `json:"idle,omitempty"`  // hidden cases that stop no control
-	Unfit     []string    `json:"unfit,omitempty"` // variants whose precondition does not hold
-	Live      bool        `json:"live,omitempty"`  // a scenario on a live server, which few variants fit
+	Task      string        `json:"task"`
+	Kind      tare.TaskKind `json:"kind,omitempty"` // of a vulnerability
+	TaskHash  tare.Digest   `json:"task_hash"`
+	HeldOut   bool          `json:"held_out,omitempty"`
+	Isolation string        `json:"isolation"`
+	Passes    int           `json:"passes"`
+	Controls  bool          `json:"controls"` // every control of the task was played
+	Whole     bool          `json:"whole"`    // and every adversary that fits it, or every variant of a scenario
+	Rows      []Row         `json:"rows"`
+	Idle      []string      `json:"idle,omitempty"`  // hidden cases that stop no control
+	Unfit     []string      `json:"unfit,omitempty"` // variants whose precondition does not hold
+	Live      bool          `json:"live,omitempty"`  // a scenario on a live server, which few variants fit
+
+	Unsteady int         `json:"unsteady"`          // rows that came out otherwise on a later pass
+	Mutants  []MutantRow `json:"mutants,omitempty"` // of a vulnerability's references
+	Refused  string      `json:"refused,omitempty"` // why the task's checks may not count, all rows apart
 }
 
-// OK reports whether every row came out as it must.
+// OK reports whether every row came out as it must, and nothing else is in the way.
 func (t Table) OK() bool {
-	return len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, func(r Row) bool { return !r.OK })
+	return len(t.Rows) > 0 && t.Refused == "" && !slices.ContainsFunc(t.Rows, func(r Row) bool { return !r.OK })
 }
 
 // Digest is the hash of the table.
@@ -121,6 +130,9 @@ func Prove(ctx context.Context, task *tare.Task, judge Judge, o Options) (Table,
 		row := newRow(task, c, results[i])
 		table.Rows = append(table.Rows, row)
 		table.Isolation = results[i][0].Verdict.Isolation
+		if unsteady(results[i]) != "" {
+			table.Unsteady++
+		}
 	}
 	derived, unfit, err := derivedRows(task, controls, results, o.Rejudge)
 	if err != nil {
@@ -131,6 +143,12 @@ func Prove(ctx context.Context, task *tare.Task, judge Judge, o Options) (Table,
 		table.Whole = table.Controls && o.Rejudge != nil
 		table.Live = task.Scenario.World.MCP != nil
 	}
+	if task.Kind == tare.Vuln {
+		table.Kind = tare.Vuln
+		if err := table.kill(ctx, task, controls, results, o); err != nil {
+			return Table{}, fmt.Errorf("proving %s: %w", task.ID, err)
+		}
+	}
 	if table.Controls {
 		table.Idle = idle(task, table.Rows)
 	}
@@ -139,7 +157,10 @@ func Prove(ctx context.Context, task *tare.Task, judge Judge, o Options) (Table,
 
 // derivedRows are the rows that are made of the records of others: spoilt ones of a ticket, variants of a scenario.
 func derivedRows(task *tare.Task, controls []tare.Control, results [][]run.Result, judge func(*tare.Task, tare.Record) tare.Verdict) (rows []Row, unfit []string, err error) {
-	if task.Kind != tare.Scenario {
+	switch task.Kind {
+	case tare.Vuln:
+		return nil, nil, nil
+	case tare.Ticket:
 		rows, err = sickRows(task, controls, results, judge)
 		return rows, nil, err
 	}

@@ -1,0 +1,119 @@
+package proof
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare"
+)
+
+func TestMask(t *testing.T) {
+	for _, tt := range []struct{ language, in, out string }{
+		{"c", "a /* x < 1 */ < b; // if (y)\nc", "a             < b;          \nc"},
+		{"c", `p("if (\" <", '<', '\'') < 2`, `p("        ", ' ', '  ') < 2`},
+		{"go", "s := `if x < \"1\n`\nif a < b {", "s := `         \n`\nif a < b {"},
+		{"python", "x = 'if #' # if a:\n'''if\nb'''\nif c:", "x = '    '        \n'''  \n '''\nif c:"},
+		{"python", `"""a\"""b""" < 1`, `"""      """ < 1`},
+		{"c", "/* open < ", "          "},
+		{"go", "'", "'"},
+	} {
+		if got := mask(tt.in, tt.language); got != tt.out {
+			t.Errorf("%s\n%q\n%q, want\n%q", tt.language, tt.in, got, tt.out)
+		}
+	}
+}
+
+// TestMutants makes the mutants of one changed file, and shows that neither comments, literals nor what the fix left as it was
+// are touched.
+func TestMutants(t *testing.T) {
+	for name, tt := range map[string]struct {
+		file, seed, fixed string
+		want              []string // id without the reference, and a line of the mutant
+	}{
+		"c": {"f.c",
+			"#include <a.h>\nint f(int n)\n{\n    if (n < 0) return 1;\n    return g(n);\n}\n",
+			"#include <a.h>\n#include <b.h>\nint f(int n)\n{\n    if (n < 0) return 1;\n    if (n >= MAX /* > */ &&\n        n->x) { p(\"<\"); return 2; }\n    return g(n + 1);\n}\n",
+			[]string{
+				"f.c:2:hunk-reverted| ",
+				"f.c:6:hunk-reverted|    return g(n);",
+				"f.c:6:guard-dropped|    if (0 && (n >= MAX /* > */ &&",
+				"f.c:6:guard-inverted|    if (!(n >= MAX /* > */ &&",
+				"f.c:6:boundary-moved|    if (n > MAX /* > */ &&",
+				"f.c:8:one-off|    return g(n + 0);",
+			}},
+		"go": {"f.go",
+			"package f\n\nfunc f(n int) {\n\tg(n)\n}\n",
+			"package f\n\nfunc f(n int) {\n\tif m, ok := h(n); ok && m <= n {\n\t\treturn\n\t} else if ch := <-c; ch {\n\t\treturn\n\t}\n\tg(n)\n}\n",
+			[]string{
+				"f.go:4:hunk-reverted| ",
+				"f.go:4:guard-dropped|\tif m, ok := h(n); false && (ok && m <= n) {",
+				"f.go:4:guard-inverted|\tif m, ok := h(n); !(ok && m <= n) {",
+				"f.go:4:boundary-moved|\tif m, ok := h(n); ok && m < n {",
+				"f.go:6:guard-dropped|\t} else if ch := <-c; false && (ch) {",
+				"f.go:6:guard-inverted|\t} else if ch := <-c; !(ch) {",
+			}},
+		"python": {"f.py",
+			"def f(n):\n    return g(n)\n",
+			"def f(n):\n    if n in {1: 2} and n < 3 or n < 4:\n        raise ValueError('if')\n    return g(n) if n else 0\n",
+			[]string{
+				"f.py:2:hunk-reverted|    return g(n)",
+				"f.py:2:guard-dropped|    if False and (n in {1: 2} and n < 3 or n < 4):",
+				"f.py:2:guard-inverted|    if not (n in {1: 2} and n < 3 or n < 4):",
+				"f.py:2:boundary-moved|    if n in {1: 2} and n <= 3 or n < 4:",
+				"f.py:2:boundary-moved#2|    if n in {1: 2} and n < 3 or n <= 4:",
+			}},
+		"another language": {"f.txt", "a < b\n", "a > b\n", []string{"f.txt:1:hunk-reverted|a < b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := func(text string) tare.Tree { return tare.Tree{{Path: tt.file, Mode: 0o644, Data: []byte(text)}} }
+			language := map[string]string{"f.c": "c", "f.txt": "c", "f.go": "go", "f.py": "python"}[tt.file]
+			task := &tare.Task{Seed: file(tt.seed), References: []tare.Reference{{Name: "a", Fix: file(tt.fixed)}}, Vuln: &tare.VulnSpec{Language: language}}
+			got, err := Mutants(task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids, wanted []string
+			for _, m := range got {
+				ids = append(ids, m.ID)
+			}
+			for _, w := range tt.want {
+				id, line, _ := strings.Cut(w, "|")
+				wanted = append(wanted, "a/"+id)
+				i := slices.IndexFunc(got, func(m Mutant) bool { return m.ID == "a/"+id })
+				if i < 0 {
+					continue
+				}
+				f, _ := got[i].Tree.Lookup(tt.file)
+				if line != " " && !slices.Contains(strings.Split(string(f.Data), "\n"), line) {
+					t.Errorf("%s has no line %q:\n%s", id, line, f.Data)
+				}
+			}
+			slices.Sort(ids)
+			slices.Sort(wanted)
+			if d := cmp.Diff(wanted, ids); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestMutantsRefuseWhatIsUnclear(t *testing.T) {
+	for _, text := range []string{
+		"operators: [{name: a, what: b}]",
+		"operators: [{name: a, what: b, undo: hunk, form: {c: \"@\"}}]\nguards: {c: {words: [if], ends: \")\"}}",
+		"operators: [{name: a, what: b, form: {c: \"0\"}}]\nguards: {c: {words: [if], ends: \")\"}}",
+		"operators: [{name: a, what: b, form: {rust: \"!@\"}}]",
+		"operators: [{name: a, what: b, undo: hunk}, {name: a, what: b, undo: hunk}]",
+		"operators: [{name: a, what: b, undo: hunk, more: 1}]",
+	} {
+		if _, err := readMutants([]byte(text)); err == nil {
+			t.Errorf("accepted: %s", text)
+		}
+	}
+	if _, err := readMutants(mutantsFile); err != nil {
+		t.Error(err)
+	}
+}
