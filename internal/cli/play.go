@@ -23,11 +23,17 @@ import (
 
 // play is production's player: every episode, control and solution goes through it.
 func (r *rig) play(ctx context.Context, job run.Job, w io.Writer) (tare.Record, error) {
-	return r.playBeside(ctx, job, w, nil)
+	return r.playBeside(ctx, job, w, beside{controls: r.controls})
+}
+
+// A beside is what others may have observed that a grading need not observe again; its zero value is nothing.
+type beside struct {
+	shared   *evidence.Shared    // of tickets
+	controls *evidence.VulnCache // of vulnerabilities
 }
 
 // playBeside is play where others may have made some of the observations.
-func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, shared *evidence.Shared) (tare.Record, error) {
+func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, with beside) (tare.Record, error) {
 	who, err := r.agent(job)
 	if err != nil {
 		return tare.Record{}, err
@@ -39,7 +45,8 @@ func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, shared *
 	cfg := episode.Config{
 		Episode:  job.Episode,
 		Agent:    who,
-		Evidence: evidence.Request{Task: job.Task, Sandbox: r.sb, Jobs: r.inner, Shared: shared},
+		Evidence: evidence.Request{Task: job.Task, Sandbox: r.sb, Jobs: r.inner, Shared: with.shared},
+		Controls: with.controls,
 		Record:   w,
 		Scanner:  scanner,
 		Now:      r.now,

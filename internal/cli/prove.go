@@ -188,14 +188,14 @@ func (r *rig) rejudge(task *tare.Task, rec tare.Record) tare.Verdict {
 // from nothing.
 func (r *rig) passes() proof.Judge {
 	var mu sync.Mutex
-	shared := map[int]*evidence.Shared{}
+	shared := map[int]beside{}
 	return func(ctx context.Context, task *tare.Task, c tare.Control, pass int) (run.Result, error) {
 		if r.a.cold {
 			return r.judgeControl(ctx, task, c)
 		}
 		mu.Lock()
-		if shared[pass] == nil {
-			shared[pass] = evidence.NewShared()
+		if shared[pass].shared == nil {
+			shared[pass] = beside{evidence.NewShared(), evidence.NewVulnCache("")}
 		}
 		with := shared[pass]
 		mu.Unlock()
@@ -205,11 +205,11 @@ func (r *rig) passes() proof.Judge {
 
 // judgeControl plays a control on production's path and judges it; nothing of it is kept.
 func (r *rig) judgeControl(ctx context.Context, task *tare.Task, c tare.Control) (run.Result, error) {
-	return r.judgeBeside(ctx, task, c, nil)
+	return r.judgeBeside(ctx, task, c, beside{})
 }
 
 // judgeBeside is judgeControl where others may have made some of the observations.
-func (r *rig) judgeBeside(ctx context.Context, task *tare.Task, c tare.Control, shared *evidence.Shared) (run.Result, error) {
+func (r *rig) judgeBeside(ctx context.Context, task *tare.Task, c tare.Control, with beside) (run.Result, error) {
 	job := run.Job{Task: task, Episode: r.episode(task, controlAgent+c.Name)}
 	if c.Agent != "" {
 		job.Episode.Agent = controlAgent + c.Agent
@@ -217,7 +217,7 @@ func (r *rig) judgeBeside(ctx context.Context, task *tare.Task, c tare.Control, 
 		job.Solution = c.Solution(task.Seed)
 	}
 	play := func(ctx context.Context, job run.Job, w io.Writer) (tare.Record, error) {
-		return r.playBeside(ctx, job, w, shared)
+		return r.playBeside(ctx, job, w, with)
 	}
 	one := run.Rig{Play: play, Attempts: 2, Grader: r.grader}
 	results, err := one.Run(ctx, "", run.Plan{Jobs: []run.Job{job}}, nil)

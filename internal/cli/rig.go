@@ -14,6 +14,7 @@ import (
 
 	"tare"
 	"tare/internal/check"
+	"tare/internal/evidence"
 	"tare/internal/proof"
 	"tare/internal/sandbox"
 	"tare/internal/store"
@@ -34,6 +35,8 @@ type rig struct {
 	bugs   []string // seeded bugs of simulated platforms
 	server string   // in the place of that of live scenarios
 	now    func() time.Time
+
+	controls *evidence.VulnCache // of vulnerabilities, whose unpatched trees are observed once and not for each patch; nil: for each
 
 	known []*tare.Task // whose secrets the leak scan looks for
 
@@ -57,6 +60,9 @@ func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) erro
 		return a.unavailable(err)
 	}
 	r := &rig{a: a, bugs: a.bugs, server: a.server, sb: sb, store: a.files(), grader: tare.GraderDigest(), known: known, inner: runtime.NumCPU(), now: time.Now, scanners: map[tare.Digest]*workspace.Scanner{}}
+	if !a.cold {
+		r.controls = evidence.NewVulnCache(filepath.Join(a.state, "controls"))
+	}
 	defer func() { err = errors.Join(err, sb.Close()) }()
 	return work(ctx, r)
 }

@@ -39,6 +39,9 @@ type Config struct {
 	// the Task the agent sees the Brief and the seed. Only a ticket has a Runner.
 	Evidence evidence.Request
 
+	// Controls keeps what was observed of a vulnerability's unpatched tree and of its reference; nil keeps nothing.
+	Controls *evidence.VulnCache
+
 	// Serve opens the world that the agent acts through.
 	Serve func(context.Context, World) (Served, error)
 
@@ -199,7 +202,7 @@ func (p *play) run(ctx context.Context) (tare.Evidence, error) {
 func (p *play) gather(ctx context.Context, final tare.Tree) (tare.Evidence, error) {
 	req := p.Evidence
 	if req.Task.Kind == tare.Vuln {
-		return evidence.GatherVuln(ctx, evidence.VulnRequest{Task: req.Task, Final: final, Sandbox: req.Sandbox, Jobs: req.Jobs, Controls: true})
+		return evidence.GatherVuln(ctx, evidence.VulnRequest{Task: req.Task, Final: final, Sandbox: req.Sandbox, Jobs: req.Jobs, Controls: true, Cache: p.Controls})
 	}
 	req.Final = final
 	return evidence.Gather(ctx, req)

@@ -143,7 +143,7 @@ func (s *VulnChecks) worlds() []*vulnWorld {
 	}
 	out = append(out, s.seed)
 	if refs := s.Task.References; s.Task.Vuln.Benign != nil && len(refs) > 0 && s.wants(tare.CheckBenign) {
-		out = append(out, s.world(tare.WorldReference(refs[0].Name), s.Task.Seed.Overlay(refs[0].Fix)))
+		out = append(out, s.world(tare.WorldReference(refs[0].Name), refs[0].Solution(s.Task.Seed)))
 	}
 	return out
 }

@@ -493,3 +493,36 @@ func TestExplainVuln(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestCatch names the checks that show a fault by evidence of their own; one whose control does not hold shows nothing.
+func TestCatch(t *testing.T) {
+	broken := ok("build.sh", "")
+	broken.Exit = 1
+	for name, tt := range map[string]struct {
+		spoil func(*tare.Record, *tare.Task)
+		built bool
+		want  []tare.CheckKind
+	}{
+		"nothing":        {func(*tare.Record, *tare.Task) {}, true, nil},
+		"does not build": {made(tare.CheckBuild, fix, broken), false, nil},
+		"PoC":            {made(tare.CheckPoC, fix, faulty("long", tare.SignSanitizer, "heap-buffer-overflow", "decode")), true, []tare.CheckKind{tare.CheckPoC}},
+		"variant":        {made(tare.CheckVariant, fix, faulty("long/x", tare.SignSanitizer, "stack-overflow")), true, []tare.CheckKind{tare.CheckVariant}},
+		"intent":         {test(fix, 0, func(t *tare.TestResult) { t.Outcome = tare.TestFailed }), true, []tare.CheckKind{tare.CheckIntent}},
+		"function":       {made(tare.CheckFunction, fix, ok("hello", "x\n")), true, []tare.CheckKind{tare.CheckFunction}},
+		"benign":         {made(tare.CheckBenign, fix, ok("good", "x\n")), true, []tare.CheckKind{tare.CheckBenign}},
+		"a PoC of no use": {func(r *tare.Record, t *tare.Task) {
+			made(tare.CheckPoC, fix, faulty("long", tare.SignSanitizer, "heap-buffer-overflow", "decode"))(r, t)
+			made(tare.CheckPoC, seed, ok("long", ""))(r, t)
+		}, true, nil},
+		"tests of no use": {func(r *tare.Record, t *tare.Task) {
+			made(tare.CheckFunction, fix, ok("hello", "x\n"))(r, t)
+			made(tare.CheckFunction, seed, ok("hello", "x\n"))(r, t)
+		}, true, nil},
+	} {
+		task, rec := aVuln(), clone(repaired())
+		tt.spoil(&rec, task)
+		if built, by := Catch(task, rec); built != tt.built || !slices.Equal(by, tt.want) {
+			t.Errorf("%s: built %v, caught by %v; want %v, %v", name, built, by, tt.built, tt.want)
+		}
+	}
+}

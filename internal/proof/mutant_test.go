@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare"
+	"tare/internal/run"
 )
 
 func TestMask(t *testing.T) {
@@ -115,5 +117,102 @@ func TestMutantsRefuseWhatIsUnclear(t *testing.T) {
 	}
 	if _, err := readMutants(mutantsFile); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestKills has mutants observed by a fake: which check catches which is told by the checks' own evidence, a mutant that does not
+// build is caught by nothing, and a task whose checks catch nothing is refused.
+func TestKills(t *testing.T) {
+	file := func(text string) tare.Tree { return tare.Tree{{Path: "f.py", Mode: 0o644, Data: []byte(text)}} }
+	task := &tare.Task{
+		ID: "s/t", Kind: tare.Vuln, Hash: "sha256:t", Seed: file("def f(n):\n    return g(n)\n"),
+		References: []tare.Reference{{Name: "a", Fix: file("def f(n):\n    if n < 3:\n        raise ValueError\n    return g(n)\n")}},
+		Vuln:       &tare.VulnSpec{Language: "python"},
+	}
+	one := 1.0
+	task.Controls = []tare.Control{{Name: "reference:a", Origin: tare.FromReference, Apply: []tare.Tree{task.References[0].Fix}, Expect: tare.Expect{Outcome: tare.Pass, Reward: &one}}}
+	judge := func(_ context.Context, _ *tare.Task, _ tare.Control, pass int) (run.Result, error) {
+		rec := tare.Record{Evidence: tare.Evidence{Vuln: &tare.VulnEvidence{Checks: []tare.Check{
+			{ID: "e1", Kind: tare.CheckBuild, World: tare.WorldFix}, {ID: "e2", Kind: tare.CheckBuild, World: tare.WorldSeed},
+		}}}}
+		v := tare.Verdict{Outcome: tare.Pass, Reward: &one}
+		if pass == 1 && task.Title == "shaky" {
+			v = tare.Verdict{Outcome: tare.Fail}
+		}
+		return run.Result{Record: rec, Verdict: v}, nil
+	}
+	problems := 0
+	mutation := &Mutation{
+		Gather: func(_ context.Context, _ *tare.Task, tree tare.Tree) (tare.Evidence, error) {
+			f, _ := tree.Lookup("f.py")
+			if strings.Contains(string(f.Data), "not (") && problems == 0 {
+				problems++
+				return tare.Evidence{Problems: []tare.Problem{{Where: "checking", Error: "disk full"}}}, nil
+			}
+			return tare.Evidence{Vuln: &tare.VulnEvidence{Checks: []tare.Check{{ID: "e1", Kind: tare.CheckBuild, World: tare.WorldFix, Log: f.Data}}}}, nil
+		},
+		Catch: func(_ *tare.Task, r tare.Record) (bool, []tare.CheckKind) {
+			cs := r.Evidence.Vuln.Checks
+			if len(cs) != 2 || cs[1].World != tare.WorldSeed || cs[1].ID == cs[0].ID {
+				t.Errorf("the controls of the reference are not with a mutant: %+v", cs)
+			}
+			switch text := string(cs[0].Log); {
+			case strings.Contains(text, "False and"):
+				return true, []tare.CheckKind{tare.CheckPoC, tare.CheckIntent}
+			case strings.Contains(text, "not ("):
+				return true, []tare.CheckKind{tare.CheckBenign}
+			case strings.Contains(text, "<= 3"):
+				return true, nil
+			}
+			return false, nil
+		},
+	}
+	prove := func() Table {
+		t.Helper()
+		table, err := Prove(context.Background(), task, judge, Options{Mutation: mutation, Passes: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return table
+	}
+	table := prove()
+	want := []MutantRow{
+		{Mutant: "a/f.py:2:hunk-reverted", By: []tare.CheckKind{}},
+		{Mutant: "a/f.py:2:guard-dropped", Built: true, By: []tare.CheckKind{tare.CheckPoC, tare.CheckIntent}},
+		{Mutant: "a/f.py:2:guard-inverted", Built: true, By: []tare.CheckKind{tare.CheckBenign}},
+		{Mutant: "a/f.py:2:boundary-moved", Built: true, By: []tare.CheckKind{}},
+	}
+	if d := cmp.Diff(want, table.Mutants); d != "" {
+		t.Error(d)
+	}
+	if !table.OK() || !table.Whole || table.Unsteady != 0 || !table.Mutants[3].Survives() || table.Mutants[0].Survives() {
+		t.Errorf("%+v", table)
+	}
+	task.Title = "shaky"
+	if table := prove(); table.Unsteady != 1 || table.OK() {
+		t.Errorf("a row that comes out otherwise: %+v", table)
+	}
+	task.Title = ""
+	task.Vuln.Equivalent = []tare.Equivalent{{ID: "a/f.py:2:boundary-moved", Why: "3 is never asked"}}
+	if table := prove(); !table.OK() || table.Mutants[3].Survives() || table.Mutants[3].Equivalent == "" {
+		t.Errorf("%+v", table)
+	}
+	task.Vuln.Equivalent[0].ID = "a/f.py:2:guard-dropped"
+	if table := prove(); table.OK() || !strings.Contains(table.Refused, "guard-dropped is said to be a right fix, and is caught by poc, intent") {
+		t.Errorf("a mutant that is caught and said to be right: %q", table.Refused)
+	}
+	task.Vuln.Equivalent[0].ID = "a/f.py:9:guard-dropped"
+	if table := prove(); table.OK() || !strings.Contains(table.Refused, "there is no mutant a/f.py:9:guard-dropped") {
+		t.Errorf("a mutant that is not there: %q", table.Refused)
+	}
+	task.Vuln.Equivalent, mutation.Catch = nil, func(*tare.Task, tare.Record) (bool, []tare.CheckKind) { return true, nil }
+	if table := prove(); table.OK() || table.Refused != "its checks catch none of 4 mutants of its fixes" {
+		t.Errorf("a task whose checks catch nothing: %q", table.Refused)
+	}
+	mutation.Gather = func(context.Context, *tare.Task, tare.Tree) (tare.Evidence, error) {
+		return tare.Evidence{Problems: []tare.Problem{{Where: "checking", Error: "disk full"}}}, nil
+	}
+	if _, err := Prove(context.Background(), task, judge, Options{Mutation: mutation}); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("a mutant that could not be observed: %v", err)
 	}
 }
