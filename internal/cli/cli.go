@@ -49,6 +49,7 @@ func usage(format string, args ...any) error { return exit{exitUsage, fmt.Errorf
 type app struct {
 	bugs   []string // seeded bugs of simulated platforms, for tests
 	server string   // in the place of that of live scenarios
+	result string   // where grade also writes the verdict on a vulnerability, as other tools read it
 
 	stdin          io.Reader
 	stdout, stderr io.Writer

@@ -71,6 +71,7 @@ Exit codes: 0 PASS, 1 FAIL, 3 UNVERIFIED, 2 bad input, 4 the machine cannot grad
 		},
 	}
 	f := c.Flags()
+	f.StringVar(&a.result, "result", "", "of a vulnerability: also write the verdict to this file, in the form of result.json (docs/vulns.md)")
 	f.StringVar(&task, "task", "", "the task: suite/name or a directory with a task.yaml")
 	f.StringVar(&solution, "solution", "", "directory that holds the whole finished workspace")
 	f.StringVar(&patch, "patch", "", "git patch against the task's seed")
@@ -187,6 +188,9 @@ func recordOf(b []byte, task *tare.Task, path string) (tare.Record, error) {
 
 // showVerdict prints a verdict and makes of it an exit code.
 func (a *app) showVerdict(r run.Result) error {
+	if err := a.writeResult(r); err != nil {
+		return err
+	}
 	if a.json() {
 		if err := a.writeJSON(r.Verdict); err != nil {
 			return err

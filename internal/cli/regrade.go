@@ -91,6 +91,9 @@ func (a *app) regradeRun(prefix string, f regradeFlags) error {
 	} else {
 		fmt.Fprintf(a.stdout, "%d of %d verdicts changed\n", moved, played(results))
 	}
+	if err := a.saveResults(id, results); err != nil {
+		return err
+	}
 	return outcomeExit(results)
 }
 

@@ -181,7 +181,7 @@ func (a *app) runTasks(ctx context.Context, tasks []*tare.Task, f runFlags) erro
 		if err != nil {
 			return err
 		}
-		if err := a.showRun(id, results, f); err != nil {
+		if err := errors.Join(a.showRun(id, results, f), a.saveResults(id, results)); err != nil {
 			return err
 		}
 		a.noteLost(results)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"tare/internal/patchcheck"
 	"tare/internal/proof"
 	"tare/internal/report"
+	"tare/internal/run"
 )
 
 // trusting is the agent that changes nothing and believes test_patch.
@@ -149,4 +151,41 @@ func (r *rig) mutation() *proof.Mutation {
 		},
 		Catch: oracle.Catch, Kinds: oracle.Kinds(),
 	}
+}
+
+// saveResults writes the verdicts on vulnerabilities beside them in the form of result.json.
+func (a *app) saveResults(id string, results []run.Result) error {
+	for _, r := range results {
+		if !hasResult(r) {
+			continue
+		}
+		b, err := report.PatchResult(r.Job.Task, r.Record, r.Verdict)
+		if err != nil {
+			return err
+		}
+		if err := a.files().SaveResult(id, r.Job.Episode, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasResult reports whether a result has the form of result.json: it is of a vulnerability, and was observed.
+func hasResult(r run.Result) bool {
+	return r.Played() && r.Job.Task.Vuln != nil && r.Record.Evidence.Vuln != nil
+}
+
+// writeResult writes one verdict to the file that grade was told, if any.
+func (a *app) writeResult(r run.Result) error {
+	if a.result == "" {
+		return nil
+	}
+	if !hasResult(r) {
+		return usage("--result has the form of verdicts on vulnerabilities that were graded, and %s is a %s", r.Job.Task.ID, r.Job.Task.Kind)
+	}
+	b, err := report.PatchResult(r.Job.Task, r.Record, r.Verdict)
+	if err != nil {
+		return err
+	}
+	return writeFile(a.result, func(f *os.File) error { _, err := f.Write(b); return err })
 }

@@ -29,6 +29,7 @@ import (
 //	runs/RUN/EPISODE/verdict-0001-….json   an entry, named after the record that it judges
 //	runs/RUN/EPISODE/verdict-0002.json     a correction; the highest number is the latest one
 //	runs/RUN/EPISODE/record-0002-….json    a further record, named by its hash, where verdict-0002 judges that
+//	runs/RUN/EPISODE/result.json           of a vulnerability: the latest verdict as other tools read it, and no entry
 //	certificates/….json                    certificates, named by their hashes; so are entries of other kinds: Put
 //	proofs/SUITE/TASK.json                 a copy of the latest certificate of a task
 //	ledger/…                               the log of all these entries
@@ -401,6 +402,18 @@ const Certificates = "certificates"
 // rooms hold entries that belong to no run.
 var rooms = [...]string{Certificates, Admissions, Answers}
 
+// resultName is the name of the view of a verdict that other programs read.
+const resultName = "result.json"
+
+// SaveResult keeps a view of the latest verdict of an episode for other programs, in place of an older one. It is no entry: it can
+// be made again from record and verdict.
+func (f *Files) SaveResult(run string, ep tare.Episode, result []byte) error {
+	if err := f.disk.Replace(filepath.Join(f.episode(run, ep), resultName), result); err != nil {
+		return fmt.Errorf("keeping a result: %w", err)
+	}
+	return nil
+}
+
 // SaveProof keeps the certificate of a task, and puts a copy in the place of that of an older one: a certificate speaks of the
 // present grader. The older one stays among the certificates.
 func (f *Files) SaveProof(task string, certificate tare.Entry) error {
@@ -543,7 +556,7 @@ func (d entryFiles) Read(name string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(string(d), filepath.FromSlash(name)))
 }
 
-// Names lists all files that are, or pass for, entries: everything in runs and rooms but trajectories and what is half written.
+// Names lists all files that are, or pass for, entries: everything in runs and rooms but trajectories, views and what is half written.
 func (d entryFiles) Names() ([]string, error) {
 	var out []string
 	for _, room := range append([]string{"runs"}, rooms[:]...) {
@@ -553,7 +566,7 @@ func (d entryFiles) Names() ([]string, error) {
 				return nil
 			case err != nil:
 				return err
-			case e.IsDir(), strings.HasPrefix(e.Name(), ledger.TempPrefix), strings.HasPrefix(e.Name(), "trajectory"):
+			case e.IsDir(), strings.HasPrefix(e.Name(), ledger.TempPrefix), strings.HasPrefix(e.Name(), "trajectory"), e.Name() == resultName:
 				return nil
 			}
 			name, err := filepath.Rel(string(d), path)
