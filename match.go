@@ -88,11 +88,16 @@ func (p CallPattern) Asks(tool string, args json.RawMessage, bound Bound) bool {
 	if !slices.Contains(p.Tools, tool) {
 		return false
 	}
-	if len(p.Args) == 0 {
-		return true
-	}
 	var given map[string]json.RawMessage
-	if json.Unmarshal(args, &given) != nil {
+	if len(p.Args) > 0 && json.Unmarshal(args, &given) != nil {
+		return false
+	}
+	return p.AsksFor(tool, given, bound)
+}
+
+// AsksFor is Asks of arguments by their names.
+func (p CallPattern) AsksFor(tool string, given map[string]json.RawMessage, bound Bound) bool {
+	if !slices.Contains(p.Tools, tool) {
 		return false
 	}
 	for name, m := range p.Args {
@@ -107,9 +112,25 @@ func (p CallPattern) Asks(tool string, args json.RawMessage, bound Bound) bool {
 // SameJSON reports whether a and b are the same value: white space, the order of keys and the way in which a number is
 // written do not count, so that 100, 100.0 and 1e2 are the same. What is no JSON is the same as nothing.
 func SameJSON(a, b json.RawMessage) bool {
+	if isPlain(a) && isPlain(b) {
+		return string(a) == string(b)
+	}
 	x, okX := decodeNumbers(a)
 	y, okY := decodeNumbers(b)
 	return okX && okY && sameJSON(x, y)
+}
+
+// isPlain reports whether raw is a string that can be written in no other way.
+func isPlain(raw json.RawMessage) bool {
+	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
+		return false
+	}
+	for _, c := range raw[1 : len(raw)-1] {
+		if c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 func decodeNumbers(raw json.RawMessage) (any, bool) {

@@ -63,23 +63,21 @@ func bracket(inner string) (pathPart, error) {
 
 // Select finds the value at p in data. It is false when something on the way is not there, and when data is no JSON.
 func (p Path) Select(data json.RawMessage) (json.RawMessage, bool) {
+	if !json.Valid(data) {
+		return nil, false
+	}
 	for _, part := range p {
 		var ok bool
 		if data, ok = part.step(data); !ok {
 			return nil, false
 		}
 	}
-	return data, json.Valid(data)
+	return data, true
 }
 
 func (p pathPart) step(data json.RawMessage) (json.RawMessage, bool) {
 	if p.kind == 'k' {
-		var m map[string]json.RawMessage
-		if json.Unmarshal(data, &m) != nil {
-			return nil, false
-		}
-		v, ok := m[p.key]
-		return v, ok
+		return Member(data, p.key)
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(data, &list) != nil {
@@ -101,6 +99,9 @@ func (p pathPart) step(data json.RawMessage) (json.RawMessage, bool) {
 
 // plainText is a JSON string's text; of other values, their JSON.
 func plainText(v json.RawMessage) string {
+	if len(v) > 0 && v[0] != '"' {
+		return string(v)
+	}
 	var s string
 	if json.Unmarshal(v, &s) == nil {
 		return s

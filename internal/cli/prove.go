@@ -180,8 +180,7 @@ func inSweep(t *tare.Task) func(tare.Control) bool {
 
 // rejudge judges a record as a run does.
 func (r *rig) rejudge(task *tare.Task, rec tare.Record) tare.Verdict {
-	one := run.Rig{Grader: r.grader}
-	return one.Judge(task, rec, "")
+	return r.judge.Judge(task, rec, "")
 }
 
 // passes judges the controls of one task. Those of one pass share what they have in common, unless each command is to start

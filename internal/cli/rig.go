@@ -16,6 +16,7 @@ import (
 	"tare/internal/check"
 	"tare/internal/evidence"
 	"tare/internal/proof"
+	"tare/internal/run"
 	"tare/internal/sandbox"
 	"tare/internal/store"
 	"tare/internal/suite"
@@ -35,6 +36,7 @@ type rig struct {
 	bugs   []string // seeded bugs of simulated platforms
 	server string   // in the place of that of live scenarios
 	now    func() time.Time
+	judge  *run.Rig // judges records that are there already
 
 	controls *evidence.VulnCache // of vulnerabilities, whose unpatched trees are observed once and not for each patch; nil: for each
 
@@ -63,6 +65,7 @@ func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) erro
 	if !a.cold {
 		r.controls = evidence.NewVulnCache(filepath.Join(a.state, "controls"))
 	}
+	r.judge = &run.Rig{Grader: r.grader}
 	defer func() { err = errors.Join(err, sb.Close()) }()
 	return work(ctx, r)
 }

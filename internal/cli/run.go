@@ -283,7 +283,7 @@ func (a *app) noteLost(results []run.Result) {
 // A line is a verdict among others: the verdict's JSON with what tells it from its neighbours.
 type line struct {
 	tare.Verdict
-	Run     string       `json:"run"`
+	Run     string       `json:"run,omitempty"` // absent of a record that was handed in
 	Episode tare.Episode `json:"episode"`
 }
 

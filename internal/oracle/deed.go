@@ -27,7 +27,7 @@ type deed struct {
 	tool       tare.Tool
 	placement  tare.Placement
 	args       map[string]json.RawMessage // nil when the arguments are no object
-	key        string                     // tool and arguments, the same for calls that are the same
+	key        string                     // tool and arguments, the same for calls that are the same; of calls that may change something
 	schema     *contract.Schema
 	violations []contract.Violation
 	unchecked  string // why the arguments could not be checked
@@ -41,10 +41,27 @@ type deed struct {
 	refusal    refusal
 	effect     *tare.Effect
 	became     application
-	counted    int    // changes that are what Effect says
-	foreign    string // what of another account the arguments name
-	reviewed   bool   // what became of it was answered by a person
-	data       any    // the structured result, decoded
+	counted    int                        // changes that are what Effect says
+	foreign    string                     // what of another account the arguments name
+	reviewed   bool                       // what became of it was answered by a person
+	data       any                        // the structured result, decoded
+	parts      map[string]json.RawMessage // of the structured result, by path, as far as they were asked for; nil for none
+}
+
+// at is the part of the structured result at a path.
+func (d *deed) at(path string) (json.RawMessage, bool) {
+	v, known := d.parts[path]
+	if known {
+		return v, v != nil
+	}
+	if p, err := tare.ParsePath(path); err == nil {
+		v, _ = p.Select(d.Observation.Data)
+	}
+	if d.parts == nil {
+		d.parts = map[string]json.RawMessage{}
+	}
+	d.parts[path] = v
+	return v, v != nil
 }
 
 // A refusal is an error object of a result, as far as it says what is to be done.
@@ -110,6 +127,7 @@ func (d *deed) own() []tare.StateChange {
 func (h *hearing) readDeeds() {
 	ev := h.ev
 	h.deeds = make([]*deed, len(h.rec.Trajectory.Steps))
+	kept, read := map[string]bool{}, map[string]any{} // agents that wait for something make the same call again and again
 	for i, s := range h.rec.Trajectory.Steps {
 		d := &deed{Step: s}
 		d.Call.Index = i
@@ -117,18 +135,24 @@ func (h *hearing) readDeeds() {
 		if len(s.Call.Args) > 0 {
 			_ = json.Unmarshal(s.Call.Args, &d.args)
 		}
-		d.key = d.tool.Name + " " + keyOf(s.Call.Args)
+		if d.mutates() {
+			d.key = d.tool.Name + " " + keyOf(s.Call.Args)
+		}
 		if d.placement == tare.Placed {
 			schema, err := h.bench.schema(d.tool.InputSchema)
 			if err != nil {
 				d.unchecked = err.Error()
 			} else {
 				d.schema = schema
-				d.violations = schema.Check(s.Call.Args)
+				asked := d.tool.Name + "\x00" + string(s.Call.Args)
+				if !kept[asked] {
+					d.violations = schema.Check(s.Call.Args)
+					kept[asked] = len(d.violations) == 0
+				}
 			}
 			d.watched = ev.Watched == tare.WatchEvery || ev.Watched == tare.WatchMutations && d.tool.Mutates()
 		}
-		d.readAnswer(h.on("errors/in-success"))
+		d.readAnswer(h.on("errors/in-success"), read)
 		h.deeds[i] = d
 	}
 	for i := range ev.Injected {
@@ -183,15 +207,20 @@ func (h *hearing) deed(index int) *deed {
 	return h.deeds[index]
 }
 
-// readAnswer grades an answer by its effect: an envelope of success that holds nothing but an error object is an error.
-func (d *deed) readAnswer(inSuccess bool) {
+// readAnswer grades an answer by its effect: an envelope of success that holds nothing but an error object is an error. What
+// was read of answers before it is in read.
+func (d *deed) readAnswer(inSuccess bool, read map[string]any) {
 	d.failed = !d.Observation.OK
 	body := d.Observation.Data
 	if len(body) == 0 && strings.HasPrefix(strings.TrimSpace(d.Observation.Preview), "{") {
 		body = json.RawMessage(d.Observation.Preview)
 	}
-	if len(body) > 0 && json.Unmarshal(body, &d.data) != nil {
-		d.data = nil
+	known := false
+	if d.data, known = read[string(body)]; !known && len(body) > 0 {
+		if json.Unmarshal(body, &d.data) != nil {
+			d.data = nil
+		}
+		read[string(body)] = d.data // nothing writes to it
 	}
 	m, ok := d.data.(map[string]any)
 	if !ok {
@@ -279,12 +308,10 @@ func (h *hearing) ownerField() string {
 
 // identity reads the id of an item and the account that it belongs to. An item without an id is known by what it is.
 func identity(item json.RawMessage, ownerField string) (id, owner string) {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(item, &m) != nil {
-		return string(item), ""
+	if raw, ok := tare.Member(item, ownerField); ok {
+		_ = json.Unmarshal(raw, &owner) // what is no text owns nothing
 	}
-	_ = json.Unmarshal(m[ownerField], &owner)
-	if raw := m["id"]; len(raw) > 0 {
+	if raw, ok := tare.Member(item, "id"); ok {
 		return plainID(raw), owner
 	}
 	return string(item), owner
@@ -375,7 +402,7 @@ func (e *tareEffect) already(w *world, args map[string]json.RawMessage) bool {
 
 // An index answers at once what is asked of every call: without it a long record would take the square of its length.
 type index struct {
-	alike    map[string][]int // calls by their key
+	alike    map[string][]int // calls that may change something, by their key
 	last     map[string]int   // of a tool
 	lastGood map[string]int   // of a tool, answered without an error
 	nextLook []int            // the first look at the call's own place or after it, or how many calls there are
@@ -384,7 +411,9 @@ type index struct {
 func (h *hearing) makeIndex() {
 	x := index{alike: map[string][]int{}, last: map[string]int{}, lastGood: map[string]int{}, nextLook: make([]int, len(h.deeds)+1)}
 	for i, d := range h.deeds {
-		x.alike[d.key] = append(x.alike[d.key], i)
+		if d.key != "" {
+			x.alike[d.key] = append(x.alike[d.key], i)
+		}
 		if d.placement == tare.Placed {
 			x.last[d.tool.Name] = i
 			if !d.failed {

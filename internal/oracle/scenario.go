@@ -205,6 +205,7 @@ type hearing struct {
 	omitted    []omission // what whole lists left out
 	causes     map[string]tare.Cause
 	views      map[string]*predicate.View
+	decoded    predicate.Decoded
 	asked      map[question]predicate.Answer
 	guess      **finding // what is invented among all calls, once it was looked for
 	route      *route
@@ -252,7 +253,7 @@ func (h *hearing) gates() []tare.Gate {
 
 // prepare reads the calls and what became of them.
 func (h *hearing) prepare() {
-	h.views, h.asked = map[string]*predicate.View{}, map[question]predicate.Answer{}
+	h.views, h.asked, h.decoded = map[string]*predicate.View{}, map[question]predicate.Answer{}, predicate.Decoded{}
 	h.listings = map[string]*listing{}
 	h.readDeeds()
 	h.makeIndex()

@@ -372,15 +372,16 @@ func (h *hearing) reading() *claims.Reading {
 // names are the words that stand for what the agent was to work on: names and ids of the items that were there at the
 // beginning or at the end.
 func (h *hearing) names() []string {
-	seen := map[string]bool{}
+	seen, read := map[string]bool{}, map[string]bool{}
 	for _, label := range []string{tare.LabelBefore, tare.LabelBeforeCleanup, tare.LabelAfter} {
 		s, _ := h.ev.State(label)
 		for _, c := range sortedKeys(s.Collections) {
 			for _, item := range s.Collections[c].Items {
 				var it struct{ ID, Name, Hostname, Key string }
-				if len(seen) > 600 || json.Unmarshal(item, &it) != nil {
+				if read[string(item)] || len(seen) > 600 || json.Unmarshal(item, &it) != nil {
 					continue
 				}
+				read[string(item)] = true
 				for _, n := range []string{it.ID, it.Name, it.Hostname, it.Key} {
 					if n != "" {
 						seen[n] = true

@@ -110,7 +110,7 @@ func pageOf(d *deed) (cursor, filters string, plain bool) {
 			rest[name] = v
 		}
 	}
-	b, err := tare.Canonical(rest)
+	b, err := json.Marshal(rest) // in the order of the keys
 	return cursor, string(b), plain && err == nil
 }
 
@@ -127,15 +127,11 @@ func nextOf(answer map[string]any) string {
 // filtered reports whether an item is one that the arguments ask for. An argument that is no field of the items may leave
 // anything out.
 func filtered(item json.RawMessage, fields map[string]bool, args map[string]json.RawMessage) bool {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(item, &m) != nil {
-		return false
-	}
 	for name, v := range args {
 		if isPaging(name) {
 			continue
 		}
-		if !fields[name] || !tare.SameJSON(m[name], v) {
+		if is, _ := tare.Member(item, name); !fields[name] || !tare.SameJSON(is, v) {
 			return false
 		}
 	}

@@ -17,6 +17,7 @@ type stock struct {
 	values  map[string]bool  // strings of results
 	numbers map[float64]bool // numbers of results and of texts
 	cut     bool             // something that it saw is not wholly in the record
+	read    map[string]bool  // answers, as they were written
 }
 
 // numberWords are the numbers that briefs write out.
@@ -43,6 +44,12 @@ func (s *stock) text(t string) {
 
 // see adds what a call's answer showed.
 func (s *stock) see(d *deed) {
+	if s.read[string(d.Observation.Data)] {
+		return // the same again
+	}
+	if d.data != nil && len(d.Observation.Data) > 0 {
+		s.read[string(d.Observation.Data)] = true
+	}
 	if len(d.Observation.Data) > 0 || d.data != nil {
 		within(d.data, 0, func(v any) {
 			switch v := v.(type) {
@@ -102,7 +109,7 @@ func holdsWord(text, word string) bool {
 
 // invented finds an argument that is in none of the legitimate sources. Without the brief it abstains.
 func (h *hearing) invented(match func(*deed) bool) *finding {
-	s := &stock{values: map[string]bool{}, numbers: map[float64]bool{}}
+	s := &stock{values: map[string]bool{}, numbers: map[float64]bool{}, read: map[string]bool{}}
 	s.text(h.ev.Brief)
 	for _, d := range h.deeds {
 		if d.placement == tare.Placed && len(d.violations) == 0 && !talk(d) && match(d) {

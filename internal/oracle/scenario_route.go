@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,9 +33,15 @@ func (r *route) match(p tare.CallPattern, d *deed) bool {
 
 // answered matches a call by what it was, and by its answer as that is graded.
 func (r *route) answered(p tare.CallPattern, d *deed, b tare.Bound) bool {
-	s := d.Step
-	s.Observation.OK = !d.failed
-	return p.Match(d.tool.Name, s, b)
+	if d.failed != p.Failed || !p.AsksFor(d.tool.Name, d.args, b) {
+		return false
+	}
+	for at, m := range p.Result {
+		if v, ok := d.at(at); !ok || !m.Match(v, b) {
+			return false
+		}
+	}
+	return true
 }
 
 // reached walks the calls once, in order: a checkpoint is reached by the first call that it describes, after those that it
@@ -61,7 +66,7 @@ func (h *hearing) reached() *route {
 			if slices.ContainsFunc(c.After, func(id string) bool { return r.at[id] == nil || r.at[id] == d }) {
 				continue
 			}
-			taken, ok := take(c, d.Observation.Data)
+			taken, ok := take(c, d)
 			if !ok || r.at[c.ID] == nil && !h.shows(c, d, r.bound.Take(taken).Now()) {
 				continue
 			}
@@ -110,14 +115,13 @@ func (h *hearing) shows(c tare.Checkpoint, d *deed, bound tare.Bound) bool {
 }
 
 // take reads what a checkpoint takes from an answer. An answer that lacks it is not the one.
-func take(c tare.Checkpoint, data json.RawMessage) (tare.Bound, bool) {
+func take(c tare.Checkpoint, d *deed) (tare.Bound, bool) {
+	if len(c.Take) == 0 {
+		return nil, true
+	}
 	out := tare.Bound{}
 	for name, at := range c.Take {
-		path, err := tare.ParsePath(at)
-		if err != nil {
-			return nil, false
-		}
-		v, ok := path.Select(data)
+		v, ok := d.at(at)
 		if !ok {
 			return nil, false
 		}
@@ -284,7 +288,7 @@ func (h *hearing) viewOf(state tare.State, bound tare.Bound) *predicate.View {
 	for name, c := range state.Collections {
 		lists[name] = predicate.List{Complete: c.Complete, Items: c.Items}
 	}
-	v := predicate.NewView(lists)
+	v := predicate.NewView(lists, h.decoded)
 	if state.Label != tare.LabelBefore {
 		if before := h.view(tare.LabelBefore); before != nil {
 			v.Before(before)

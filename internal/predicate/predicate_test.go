@@ -32,8 +32,8 @@ func testView(t testing.TB) *View {
 	if err := json.Unmarshal(b, &lists); err != nil {
 		t.Fatal(err)
 	}
-	v := NewView(lists)
-	v.Before(NewView(lists))
+	v := NewView(lists, nil)
+	v.Before(NewView(lists, nil))
 	v.Bind("found", "app", json.RawMessage(`"app_shop"`))
 	v.Bind("found", "whole", json.RawMessage(`{"id":"x"}`))
 	return v
@@ -123,14 +123,14 @@ func TestCostIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Ask(NewView(map[string]List{"xs": {Complete: true, Items: items}})); got.Truth != Undecided || !strings.Contains(got.Why, "cost") {
+	if got := p.Ask(NewView(map[string]List{"xs": {Complete: true, Items: items}}, nil)); got.Truth != Undecided || !strings.Contains(got.Why, "cost") {
 		t.Errorf("got %+v", got)
 	}
 }
 
 // TestHostileItems asks about items that are no JSON, or are deep.
 func TestHostileItems(t *testing.T) {
-	v := NewView(map[string]List{"xs": {Complete: true, Items: []json.RawMessage{nil, []byte("{"), []byte(strings.Repeat("[", 20000)), []byte(`{"a":1}`)}}})
+	v := NewView(map[string]List{"xs": {Complete: true, Items: []json.RawMessage{nil, []byte("{"), []byte(strings.Repeat("[", 20000)), []byte(`{"a":1}`)}}}, nil)
 	p, err := lang(t).Compile(`xs.exists(x, x.a == 2)`)
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestLessIsNeverMoreCertain(t *testing.T) {
 			some[name] = l
 		}
 		for _, p := range exprs {
-			full, less := p.Ask(NewView(all)), p.Ask(NewView(some))
+			full, less := p.Ask(NewView(all, nil)), p.Ask(NewView(some, nil))
 			if less.Truth != Undecided && less.Truth != full.Truth {
 				t.Errorf("%s: %s of all, %s of a part", p.Source(), full.Truth, less.Truth)
 			}
@@ -214,7 +214,7 @@ func FuzzCompile(f *testing.F) {
 		if a := p.Ask(view); (a.Why == "") != (a.Truth != Undecided) || len(a.Why) > maxWhy {
 			t.Errorf("%q: %+v", source, a)
 		}
-		if a := p.Ask(NewView(nil)); a.Truth == True && !strings.Contains(source, "||") && !strings.Contains(source, "?") {
+		if a := p.Ask(NewView(nil, nil)); a.Truth == True && !strings.Contains(source, "||") && !strings.Contains(source, "?") {
 			t.Errorf("%q holds of nothing", source)
 		}
 	})

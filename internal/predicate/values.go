@@ -25,11 +25,25 @@ type View struct {
 	roots map[string]any
 }
 
-// NewView makes a view of collections by their names.
-func NewView(lists map[string]List) *View {
+// Decoded holds items that were read already, by their text: states that follow each other have most of them in common.
+type Decoded map[string]any
+
+func (d Decoded) decode(raw json.RawMessage) any {
+	v, ok := d[string(raw)]
+	if !ok {
+		v = decode(raw)
+		if d != nil {
+			d[string(raw)] = v
+		}
+	}
+	return v
+}
+
+// NewView makes a view of collections by their names. What is decoded goes into shared, which may be nil.
+func NewView(lists map[string]List, shared Decoded) *View {
 	v := &View{roots: make(map[string]any, len(lists)+2)}
 	for name, l := range lists {
-		v.roots[name] = &list{path: name, open: !l.Complete, raw: l.Items}
+		v.roots[name] = &list{path: name, open: !l.Complete, raw: l.Items, shared: shared}
 	}
 	return v
 }
@@ -168,6 +182,7 @@ type list struct {
 	raw     []json.RawMessage
 	values  []any // of raw, once something asked
 	decoded bool
+	shared  Decoded
 }
 
 func (l *list) items() []any {
@@ -175,7 +190,7 @@ func (l *list) items() []any {
 		l.decoded = true
 		l.values = make([]any, len(l.raw))
 		for i, r := range l.raw {
-			l.values[i] = decode(r)
+			l.values[i] = l.shared.decode(r)
 		}
 	}
 	return l.values

@@ -78,6 +78,27 @@ type Rig struct {
 	Proof    func(*tare.Task) tare.Proof
 	Grader   tare.Digest
 	Progress func(Event) // called from several goroutines, one at a time
+
+	mu      sync.Mutex
+	benches map[*tare.Task]*oracle.Bench
+}
+
+// maxBenches bounds the benches that a Rig keeps.
+const maxBenches = 256
+
+// bench is what judges the records of a scenario, with its expectations compiled once.
+func (r *Rig) bench(task *tare.Task) *oracle.Bench {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b, ok := r.benches[task]
+	if !ok {
+		if r.benches == nil || len(r.benches) >= maxBenches {
+			r.benches = map[*tare.Task]*oracle.Bench{}
+		}
+		b = oracle.NewBench(task)
+		r.benches[task] = b
+	}
+	return b
 }
 
 // An Event says that an episode began or ended.
@@ -245,10 +266,15 @@ func (r *Rig) played(ctx context.Context, id string, job Job) (record tare.Recor
 }
 
 // Judge asks the oracle and adds what it cannot know: which record it judged, by which grader, and how far that grader
-// is proven.
+// is proven. The hash is that of the record's canonical form. It may be called from several goroutines.
 func (r *Rig) Judge(task *tare.Task, record tare.Record, hash tare.Digest) tare.Verdict {
-	v := oracle.Judge(task, record)
-	v.Record = hash
+	var v tare.Verdict
+	if task.Kind == tare.Scenario {
+		v = r.bench(task).JudgeEntry(record, hash)
+	} else {
+		v = oracle.Judge(task, record)
+		v.Record = hash
+	}
 	v.Grader = r.Grader
 	v.Proof = tare.Proof{Status: tare.Unproven}
 	if r.Proof != nil {

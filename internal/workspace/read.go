@@ -276,22 +276,31 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// ReadFile reads one file that a person named, of at most so many bytes. Neither a device, which may have no end, nor a
-// named pipe, to which nobody may write, is read; a pipe that this process was handed, as a shell's <(command) does, is.
-func ReadFile(name string, most int64) ([]byte, error) {
+// OpenFile opens one file that a person named. Neither a device, which may have no end, nor a named pipe, to which nobody may
+// write, is opened; a pipe that this process was handed, as a shell's <(command) does, is.
+func OpenFile(name string) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	handed := info.Mode()&fs.ModeNamedPipe != 0 && (strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/"))
+	if !info.Mode().IsRegular() && !handed {
+		return nil, nil, errors.Join(fmt.Errorf("%s is %s, not a file", name, kindOf(info.Mode())), f.Close())
+	}
+	return f, info, nil
+}
+
+// ReadFile reads one file as OpenFile opens it, of at most so many bytes.
+func ReadFile(name string, most int64) ([]byte, error) {
+	f, info, err := OpenFile(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	handed := info.Mode()&fs.ModeNamedPipe != 0 && (strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/"))
-	if !info.Mode().IsRegular() && !handed {
-		return nil, fmt.Errorf("%s is %s, not a file", name, kindOf(info.Mode()))
-	}
 	tooLarge := fmt.Errorf("%s is larger than %s", name, size(most))
 	if info.Size() > most {
 		return nil, tooLarge
