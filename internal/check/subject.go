@@ -163,9 +163,11 @@ func (s Start) Run(ctx context.Context, sb sandbox.Sandbox) (e tare.Execution, l
 		return e, log, fmt.Errorf("running %s: %w", s.Command[0], err)
 	}
 	e = execution(s.ID, s.Command, res)
-	reports, err := readReports(filepath.Join(w.dir, path.Base(reportsAt)))
-	if err != nil {
-		return e, log, fmt.Errorf("reading the sanitizer's reports: %w", err)
+	var reports []byte
+	if w.has(reportsAt) {
+		if reports, err = readReports(filepath.Join(w.dir, path.Base(reportsAt))); err != nil {
+			return e, log, fmt.Errorf("reading the sanitizer's reports: %w", err)
+		}
 	}
 	if short := shortTrace(res.Stderr.Data); s.Language == "go" && len(short) < len(res.Stderr.Data) {
 		log, e.Stderr = Log{}, head(short)
@@ -189,16 +191,18 @@ func (s Start) cmd(w *booth) (sandbox.Cmd, error) {
 	}
 	cmd := sandbox.Cmd{Env: s.env(), Limits: limits(wall, 0)}
 	cmd.Limits.Output = maxStream
-	if err := w.put(reportsAt, tare.Tree{}, true); err != nil {
-		return cmd, err
+	if s.Language != "go" && s.Language != "python" {
+		if err := w.put(reportsAt, tare.Tree{}, true); err != nil {
+			return cmd, err
+		}
 	}
 	if s.Stdin {
 		cmd.Stdin = s.Input
 	}
 	for _, word := range s.Command {
 		if strings.Contains(word, tare.InputWord) {
-			word = strings.ReplaceAll(word, tare.InputWord, inputAt+"/input")
-			if err := w.put(inputAt, tare.Tree{{Path: "input", Mode: 0o444, Data: s.Input}}, false); err != nil {
+			word = strings.ReplaceAll(word, tare.InputWord, inputAt)
+			if err := w.putFile(inputAt, s.Input); err != nil {
 				return cmd, err
 			}
 		}
@@ -215,25 +219,25 @@ func (s Start) cmd(w *booth) (sandbox.Cmd, error) {
 
 // env is the environment of a program. What a tree says in __asan_default_options and its like counts for less than this.
 func (s Start) env() map[string]string {
+	switch s.Language {
+	case "python":
+		return map[string]string{"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+	case "go":
+		if s.Trigger == nil || s.Trigger.Exit == nil && s.Trigger.Signal == "" {
+			return map[string]string{"GOTRACEBACK": "crash"} // a panic then ends the program by a signal, which no closing of descriptors hides
+		}
+		return nil
+	}
 	common := strings.Join([]string{
 		"log_path=" + reportsAt + "/r", fmt.Sprintf("exitcode=%d", reportedExit),
 		"symbolize=0", // it takes a hundred milliseconds; functions are found in the program that is at hand anyway
 		"detect_leaks=0", "halt_on_error=1", "abort_on_error=0", "color=never", "print_summary=1", "print_legend=0", "disable_coredump=1",
 		"handle_segv=2", "handle_sigbus=2", "handle_sigfpe=2", // the program's own handlers have no say
 	}, ":")
-	env := map[string]string{
+	return map[string]string{
 		"ASAN_OPTIONS": common, "LSAN_OPTIONS": common, "MSAN_OPTIONS": common, "TSAN_OPTIONS": common,
 		"UBSAN_OPTIONS": common + ":print_stacktrace=1",
 	}
-	switch s.Language {
-	case "python":
-		env["PYTHONHASHSEED"], env["PYTHONDONTWRITEBYTECODE"] = "0", "1"
-	case "go":
-		if s.Trigger == nil || s.Trigger.Exit == nil && s.Trigger.Signal == "" {
-			env["GOTRACEBACK"] = "crash" // a panic then ends the program by a signal, which no closing of descriptors hides
-		}
-	}
-	return env
 }
 
 // signs fills in what tells of a fault.
@@ -414,18 +418,42 @@ func (w *booth) at(host, guest string) string {
 
 // put lays out t to be shown at guest. What is there already stays.
 func (w *booth) put(guest string, t tare.Tree, writable bool) error {
-	if slices.ContainsFunc(w.mounts, func(m sandbox.Mount) bool { return m.Guest == guest }) {
+	if w.has(guest) {
 		return nil
 	}
 	host := filepath.Join(w.dir, path.Base(guest))
 	w.mounts = append(w.mounts, sandbox.Mount{Host: host, Guest: guest, Writable: writable})
+	return w.lay(host, t)
+}
+
+func (w *booth) has(guest string) bool {
+	return slices.ContainsFunc(w.mounts, func(m sandbox.Mount) bool { return m.Guest == guest })
+}
+
+// lay makes a directory with t in it, which belongs to whoever runs commands.
+func (w *booth) lay(host string, t tare.Tree) error {
 	uid, gid := w.sb.Owner()
-	return workspace.Lay(host, tree(t), workspace.Owner{UID: uid, GID: gid})
+	if len(t) > 0 {
+		return workspace.Lay(host, t, workspace.Owner{UID: uid, GID: gid})
+	}
+	if err := os.Mkdir(host, 0o700); err != nil || uid == os.Geteuid() {
+		return err
+	}
+	return os.Chown(host, uid, gid)
+}
+
+// putFile shows one file at guest, to be read.
+func (w *booth) putFile(guest string, data []byte) error {
+	if w.has(guest) {
+		return nil
+	}
+	host := filepath.Join(w.dir, path.Base(guest))
+	w.mounts = append(w.mounts, sandbox.Mount{Host: host, Guest: guest})
+	return errors.Join(os.WriteFile(host, data, 0o600), os.Chmod(host, 0o444)) // whatever the umask
 }
 
 // again lays everything that can be written to out anew.
 func (w *booth) again() error {
-	uid, gid := w.sb.Owner()
 	for _, m := range w.mounts {
 		if !m.Writable {
 			continue
@@ -433,11 +461,11 @@ func (w *booth) again() error {
 		if err := clear(m.Host); err != nil {
 			return fmt.Errorf("clearing up: %w", err)
 		}
-		t := tare.Tree{}
+		var t tare.Tree
 		if m.Host == w.tree {
-			t = tree(w.files)
+			t = w.files
 		}
-		if err := workspace.Lay(m.Host, t, workspace.Owner{UID: uid, GID: gid}); err != nil {
+		if err := w.lay(m.Host, t); err != nil {
 			return err
 		}
 	}

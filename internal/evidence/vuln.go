@@ -24,6 +24,7 @@ type VulnRequest struct {
 	Controls   bool                         // observe the unpatched tree as well, and of benign inputs the reference
 	Cache      *VulnCache                   // of what controls observe; nil: none
 	UntilFault bool                         // of one kind no more programs are started after one that shows a fault or is ended by a limit: enough to tell what catches a tree that is known to be wrong
+	Ahead      []tare.CheckKind             // of poc, intent and function: begun as soon as the tree is built, since they will be asked for
 	OnOutput   func(tare.CheckKind, []byte) // progress, perhaps from several at a time
 }
 
@@ -117,9 +118,21 @@ type VulnChecks struct {
 	lay       *vulnLayout
 	slots     chan struct{}
 	fix, seed *vulnWorld
+
+	mu    sync.Mutex
+	ahead map[string]*aheadCheck // by kind and index
+	stop  context.CancelFunc     // of those
+	wg    sync.WaitGroup
 }
 
-// OpenVuln readies the checks of r.Final. Nothing is run yet, and there is nothing to close.
+// An aheadCheck is a check that was begun before it was asked for.
+type aheadCheck struct {
+	done chan struct{}
+	c    tare.Check
+	err  error
+}
+
+// OpenVuln readies the checks of r.Final. Nothing is run yet. Close is to be called where r.Ahead is used.
 func OpenVuln(r VulnRequest) *VulnChecks {
 	s := &VulnChecks{VulnRequest: r, lay: newVulnLayout(r.Task, r.Final)}
 	if s.Jobs <= 0 {
@@ -161,26 +174,93 @@ func (s *VulnChecks) Steering() []tare.Steering { return s.lay.steering }
 // Build builds the tree, and the driver where there is one; it is made once.
 func (s *VulnChecks) Build(ctx context.Context) (tare.Check, error) {
 	c, err := s.fix.build(ctx)
-	if err != nil || s.Task.Vuln.Driver == nil || !c.Complete || c.Executions != nil && c.Executions[0].Exit != 0 {
-		return c, err
+	if err == nil && s.Task.Vuln.Driver != nil && s.fix.built.OK {
+		c, err = s.fix.driver(ctx)
 	}
-	return s.fix.driver(ctx)
+	if err == nil && len(s.Ahead) > 0 {
+		s.begin(ctx)
+	}
+	return c, err
+}
+
+// begin begins the checks that will be asked for.
+func (s *VulnChecks) begin(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ahead != nil {
+		return
+	}
+	ctx, s.stop = context.WithCancel(ctx)
+	s.ahead = map[string]*aheadCheck{}
+	one := func(kind tare.CheckKind, i int, do func(context.Context) (tare.Check, error)) {
+		a := &aheadCheck{done: make(chan struct{})}
+		s.ahead[aheadKey(kind, i)] = a
+		s.wg.Go(func() {
+			defer close(a.done)
+			a.c, a.err = do(ctx)
+		})
+	}
+	for _, kind := range s.Ahead {
+		switch kind {
+		case tare.CheckPoC:
+			for i := range s.Task.Vuln.PoCs {
+				one(kind, i, func(ctx context.Context) (tare.Check, error) { return s.onePoC(ctx, i) })
+			}
+		case tare.CheckIntent:
+			one(kind, 0, s.fix.intent)
+		case tare.CheckFunction:
+			one(kind, 0, s.fix.function)
+		}
+	}
+}
+
+func aheadKey(kind tare.CheckKind, i int) string { return fmt.Sprint(kind, i) }
+
+// Close ends what was begun and not asked for.
+func (s *VulnChecks) Close() {
+	s.mu.Lock()
+	stop := s.stop
+	s.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	s.wg.Wait()
+}
+
+// asked is a check that was begun, or one that is made now.
+func (s *VulnChecks) asked(ctx context.Context, kind tare.CheckKind, i int, do func(context.Context) (tare.Check, error)) (tare.Check, error) {
+	s.mu.Lock()
+	a := s.ahead[aheadKey(kind, i)]
+	s.mu.Unlock()
+	if a == nil {
+		return s.fix.answer(do(ctx))
+	}
+	select {
+	case <-a.done:
+		return s.fix.answer(a.c, a.err)
+	case <-ctx.Done():
+		return tare.Check{}, ctx.Err()
+	}
 }
 
 // PoC runs the PoC with that index.
 func (s *VulnChecks) PoC(ctx context.Context, i int) (tare.Check, error) {
+	return s.asked(ctx, tare.CheckPoC, i, func(ctx context.Context) (tare.Check, error) { return s.onePoC(ctx, i) })
+}
+
+func (s *VulnChecks) onePoC(ctx context.Context, i int) (tare.Check, error) {
 	p := s.Task.Vuln.PoCs[i]
-	return s.fix.answer(s.fix.starts(ctx, tare.CheckPoC, []check.Start{s.poc(p, p.Name, p.Input)}))
+	return s.fix.starts(ctx, tare.CheckPoC, []check.Start{s.poc(p, p.Name, p.Input)})
 }
 
 // Intent runs the hidden tests, which the task must have.
 func (s *VulnChecks) Intent(ctx context.Context) (tare.Check, error) {
-	return s.fix.answer(s.fix.intent(ctx))
+	return s.asked(ctx, tare.CheckIntent, 0, s.fix.intent)
 }
 
 // Function runs the project's own tests, which the task must have.
 func (s *VulnChecks) Function(ctx context.Context) (tare.Check, error) {
-	return s.fix.answer(s.fix.function(ctx))
+	return s.asked(ctx, tare.CheckFunction, 0, s.fix.function)
 }
 
 // answer makes a check of one that could not be made for want of a build.

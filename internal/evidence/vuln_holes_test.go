@@ -210,7 +210,7 @@ func TestHole6OutputIsBounded(t *testing.T) {
 // source of a hidden test or of the driver.
 func TestHole8HiddenMaterial(t *testing.T) {
 	task := labels(t)
-	const spy = "    system(\"ls -laR /srv /home /tmp; cat /srv/input/* tests/* driver.c 2>/dev/null; env\");\n"
+	const spy = "    system(\"ls -laR /srv /home /tmp; cat /srv/input tests/* driver.c 2>/dev/null; env\");\n"
 	final := edited(t, task.Seed, "main.c", "    size = fread(data", spy+"    size = fread(data")
 	task.Vuln.Driver = &tare.Driver{Files: tree("driver.c", "/* SECRET-DRIVER */\n"), Build: tare.Script{Name: "driver.sh", Text: "gcc -c driver.c\n"}}
 	task.Vuln.Intent.Files = tree("tests/a.txt", "SECRET-A", "tests/b.txt", "SECRET-B")

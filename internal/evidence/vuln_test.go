@@ -31,7 +31,7 @@ func opened(t *testing.T) (context.Context, sandbox.Sandbox) {
 	return ctx, sb
 }
 
-func read(t *testing.T, dir string) tare.Tree {
+func read(t testing.TB, dir string) tare.Tree {
 	t.Helper()
 	tr, err := workspace.Read(dir, workspace.ReadLimits{})
 	if err != nil {
@@ -43,7 +43,7 @@ func read(t *testing.T, dir string) tare.Tree {
 func label(s string) string { return string(rune(len(s))) + s }
 
 // labels is a small task in C: a label that is too long is written past the end of its buffer.
-func labels(t *testing.T) *tare.Task {
+func labels(t testing.TB) *tare.Task {
 	t.Helper()
 	build, err := os.ReadFile("testdata/labels/build.sh")
 	if err != nil {
