@@ -1,3 +1,0 @@
-./depboard
-run
--

@@ -1,0 +1,73 @@
+#include "grid.h"
+
+#include <stdlib.h>
+
+const char *grid_make(struct grid *g, uint32_t width, uint32_t height)
+{
+
+    if (width == 0 || height == 0)
+        return "grid has no cells";
+    if (height > MOST_CELLS / width)
+        return "grid is too large";
+    g->cells = malloc((size_t)width * height * sizeof *g->cells);
+    if (g->cells == NULL)
+        abort();
+    g->width = width;
+    g->height = height;
+    return NULL;
+}
+
+void grid_free(struct grid *g)
+{
+    free(g->cells);
+    g->cells = NULL;
+}
+
+int16_t grid_at(const struct grid *g, uint32_t x, uint32_t y)
+{
+    return g->cells[(size_t)y * g->width + x];
+}
+
+void grid_set(struct grid *g, uint32_t x, uint32_t y, int16_t cell)
+{
+    g->cells[(size_t)y * g->width + x] = cell;
+}
+
+/* fits says whether times as many of a side are few enough to be counted, let alone stored. */
+static int fits(uint32_t side, uint32_t times)
+{
+    return times <= MOST_CELLS / side;
+}
+
+const char *grid_scale(struct grid *to, const struct grid *from, uint32_t factor)
+{
+    const char *error;
+    uint32_t x, y, i, k;
+
+    if (!fits(from->width, factor) || !fits(from->height, factor))
+        return "grid is too large";
+    error = grid_make(to, from->width * factor, from->height * factor);
+    if (error != NULL)
+        return error;
+    for (y = 0; y < from->height; y++)
+        for (x = 0; x < from->width; x++)
+            for (i = 0; i < factor; i++)
+                for (k = 0; k < factor; k++)
+                    grid_set(to, x * factor + k, y * factor + i, grid_at(from, x, y));
+    return NULL;
+}
+
+const char *grid_tile(struct grid *to, const struct grid *from, uint32_t columns, uint32_t rows)
+{
+    const char *error = grid_make(to, from->width * columns, from->height * rows);
+    uint32_t x, y, i, k;
+
+    if (error != NULL)
+        return error;
+    for (i = 0; i < rows; i++)
+        for (k = 0; k < columns; k++)
+            for (y = 0; y < from->height; y++)
+                for (x = 0; x < from->width; x++)
+                    grid_set(to, k * from->width + x, i * from->height + y, grid_at(from, x, y));
+    return NULL;
+}

@@ -1,0 +1,4 @@
+./relief
+scale
+3
+-

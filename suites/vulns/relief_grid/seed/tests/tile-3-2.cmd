@@ -1,0 +1,5 @@
+./relief
+tile
+3
+2
+-

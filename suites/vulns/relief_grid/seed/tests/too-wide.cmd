@@ -1,0 +1,3 @@
+./relief
+info
+-

@@ -1,3 +1,0 @@
-./wxtel
-decode
--
