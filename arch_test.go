@@ -46,6 +46,7 @@ var allow = map[string][]string{
 	"episode":    {"tare", "agent", "evidence", "sandbox", "trajectory", "workspace"},
 	"store":      {"tare", "ledger"},
 	"run":        {"tare", "episode", "oracle", "suite", "trajectory"},
+	"canary":     {"tare", "run", "stats"}, // manifests are loaded by suite, which knows YAML; replies are read by the oracle
 	"proof":      {"tare", "evidence", "run", "suite", "trajectory", "workspace"},
 	"report":     {"tare", "trajectory"},
 
