@@ -146,3 +146,13 @@ type Brief struct {
 func (t *Task) Brief() Brief {
 	return Brief{Title: t.Title, Text: t.Ticket, Limits: t.Limits}
 }
+
+// BriefAt is Brief at a level. That of a canary names a phrasing, which is all that a harness is shown.
+func (t *Task) BriefAt(level string) Brief {
+	b := t.Brief()
+	if t.Canary != nil {
+		p, _ := t.Canary.Phrasing(level)
+		b.Title, b.Text = "", p.Text
+	}
+	return b
+}

@@ -20,6 +20,14 @@ var archives embed.FS
 //go:embed adversaries
 var adversaries embed.FS
 
+// canaries is the folder of the built-in canaries, with its modes and modules.
+//
+//go:embed canaries.pack
+var canaries []byte
+
+// Canaries is the archive of the built-in canaries, made by suite.PackFolder. The bytes are the caller's own.
+func Canaries() []byte { return slices.Clone(canaries) }
+
 // Adversaries is the folder of the built-in adversaries, one folder each.
 func Adversaries() fs.FS {
 	sub, err := fs.Sub(adversaries, "adversaries")

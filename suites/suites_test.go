@@ -24,7 +24,7 @@ func TestArchivesAreFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if e.IsDir() && e.Name() != "pack" && e.Name() != "adversaries" {
+		if e.IsDir() && e.Name() != "pack" && e.Name() != "adversaries" && e.Name() != "canaries" {
 			folders = append(folders, e.Name())
 		}
 	}
@@ -103,5 +103,24 @@ func BenchmarkBuiltin(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestCanariesAreFresh compares the archive of the canaries with the folder beside it.
+func TestCanariesAreFresh(t *testing.T) {
+	b, err := suite.PackFolder("canaries")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := suite.UnpackFolder(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := suite.UnpackFolder(suites.Canaries())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now.Digest() != packed.Digest() {
+		t.Fatalf("canaries.pack is not what the folder gives; %s", mend)
 	}
 }

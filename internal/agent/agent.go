@@ -15,10 +15,13 @@ import (
 
 // A World is what an agent acts through.
 type World struct {
-	Socket  string          // Unix socket at which the world's tools are served, MCP over HTTP below /mcp
-	Patch   *Patch          // of a vulnerability: what else is served; nil elsewhere
-	Dir     string          // host path of the workspace, for agents that edit the directory
-	Sandbox sandbox.Sandbox // where an agent of others' making runs
+	Socket  string            // Unix socket at which the world's tools are served, MCP over HTTP below /mcp
+	Mounts  []sandbox.Mount   // what such an agent finds there besides: a toolchain
+	Env     map[string]string // and the environment that goes with it
+	Kept    string            // host directory for an agent that keeps one of its own between episodes; "" for none
+	Patch   *Patch            // of a vulnerability: what else is served; nil elsewhere
+	Dir     string            // host path of the workspace, for agents that edit the directory
+	Sandbox sandbox.Sandbox   // where an agent of others' making runs
 }
 
 // A Patch is what the world of a vulnerability serves beside its tools.
@@ -31,8 +34,10 @@ type Patch struct {
 // An Ending says how an agent ended.
 type Ending struct {
 	Stop   tare.StopReason
-	Detail string // of the stop: an exit status, an error
-	Final  string // the agent's last message, bounded
+	Detail string      // of the stop: an exit status, an error
+	Final  string      // the agent's last message, bounded
+	Said   *tare.Said  // of a command: all that it said
+	Usage  *tare.Usage // nil: unknown
 }
 
 // An Agent plays one episode at a time in each World it is handed, and several at once in different ones.
@@ -49,6 +54,12 @@ type Agent interface {
 type Exposer interface {
 	Agent
 	Exposes(brief tare.Brief) Exposure
+}
+
+// A Keeper is an Agent that keeps a directory of its own between episodes, as programs with a cache do.
+type Keeper interface {
+	Agent
+	Keeps() bool
 }
 
 // An Exposure is what an agent can read besides its workspace.

@@ -1,14 +1,18 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +26,11 @@ const (
 	guestWorkspace = "/workspace"
 	guestScript    = "/agent"
 	guestBrief     = "/brief"
+	guestUsage     = "/usage"
+	guestKept      = "/kept"
 	promptFile     = "prompt.md"
+	usageFile      = "usage.json"
+	adapterFile    = "adapter.json"
 	guestPort      = 7117 // of the MCP server, where the sandbox has a loopback of its own
 
 	patchPort   = 3000 // of test_patch, likewise
@@ -39,15 +47,19 @@ const noLimit = 24 * time.Hour
 type command struct {
 	name   string
 	script string // absolute
+	keeps  bool
 }
 
 // Command returns the agent that is a program of others' making: script, which must be an executable file. It runs inside
 // the sandbox in the workspace, which it may write; its own directory is mounted beside it, read-only. It is handed
 //
 //	argument 1        the prompt
+//	argument 2        the workspace
 //	TARE_PROMPT_FILE  a file that holds the prompt too
 //	TARE_WORKSPACE    the workspace, also its working directory
 //	TARE_MCP_URL      the world's tools, MCP over streamable HTTP
+//	TARE_USAGE_FILE   where it may write what it took of a model, as the JSON of tare.Usage; without it that is unknown
+//	TARE_KEPT         a directory that it finds again in the next episode, if adapter.json beside it says {"keeps": true}
 //
 // and, where there is a vulnerability to repair,
 //
@@ -74,8 +86,35 @@ func Command(name, script string) (Agent, error) {
 	case info.Mode().Perm()&0o111 == 0:
 		return nil, fmt.Errorf("agent %s is not executable; chmod +x mends that", script)
 	}
-	return command{name, abs}, nil
+	keeps, err := readAdapter(filepath.Dir(abs))
+	if err != nil {
+		return nil, fmt.Errorf("agent %s: %w", script, err)
+	}
+	return command{name, abs, keeps}, nil
 }
+
+// readAdapter reads what the file beside a script declares of it.
+func readAdapter(dir string) (keeps bool, err error) {
+	b, err := workspace.ReadFile(filepath.Join(dir, adapterFile), 1<<16)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", adapterFile, err)
+	}
+	var declared struct {
+		Keeps bool `json:"keeps"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&declared); err != nil {
+		return false, fmt.Errorf("reading %s: %w", adapterFile, err)
+	}
+	return declared.Keeps, nil
+}
+
+// Keeps reports whether the command declares a directory of its own.
+func (a command) Keeps() bool { return a.keeps }
 
 func (a command) Name() string { return a.name }
 
@@ -89,15 +128,20 @@ func Prompt(b tare.Brief) string {
 }
 
 func (a command) environment(port int) map[string]string {
-	return map[string]string{
+	env := map[string]string{
 		"TARE_PROMPT_FILE": path.Join(guestBrief, promptFile),
 		"TARE_WORKSPACE":   guestWorkspace,
 		"TARE_MCP_URL":     fmt.Sprintf("http://127.0.0.1:%d/mcp", port),
+		"TARE_USAGE_FILE":  path.Join(guestUsage, usageFile),
 	}
+	if a.keeps {
+		env["TARE_KEPT"] = guestKept
+	}
+	return env
 }
 
 func (a command) argv(prompt string) []string {
-	return []string{path.Join(guestScript, filepath.Base(a.script)), prompt}
+	return []string{path.Join(guestScript, filepath.Base(a.script)), prompt, guestWorkspace}
 }
 
 func (a command) Exposes(b tare.Brief) Exposure {
@@ -129,6 +173,10 @@ func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Endin
 	if err != nil {
 		return Ending{}, err
 	}
+	used := filepath.Join(dir, "u")
+	if err := workspace.Lay(used, nil, workspace.Owner{UID: uid, GID: gid}); err != nil {
+		return Ending{}, err
+	}
 	home, err := a.home(dir, uid, gid)
 	if err != nil {
 		return Ending{}, err
@@ -145,9 +193,18 @@ func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Endin
 			{Host: w.Dir, Guest: guestWorkspace, Writable: true},
 			{Host: home, Guest: guestScript},
 			{Host: told, Guest: guestBrief},
+			{Host: used, Guest: guestUsage, Writable: true},
 		},
 		Forwards: []sandbox.Forward{{Port: port, Socket: w.Socket}},
 		Limits:   sandbox.Limits{Wall: timeLeft(ctx)},
+	}
+	cmd.Mounts = append(cmd.Mounts, w.Mounts...)
+	maps.Copy(cmd.Env, w.Env)
+	if a.keeps {
+		if w.Kept == "" {
+			return Ending{}, errors.New("it keeps a directory between episodes, and was given none")
+		}
+		cmd.Mounts = append(cmd.Mounts, sandbox.Mount{Host: w.Kept, Guest: guestKept, Writable: true})
 	}
 	if w.Patch != nil {
 		if err := w.Patch.show(ctx, w.Sandbox, &cmd); err != nil {
@@ -158,7 +215,51 @@ func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Endin
 	if err != nil {
 		return Ending{}, err
 	}
-	return a.ending(ctx, res), nil
+	end = a.ending(ctx, res)
+	end.Usage = readUsage(used)
+	return end, nil
+}
+
+// readUsage is what a command says that it took of a model; nil where it says nothing that can be read.
+func readUsage(dir string) *tare.Usage {
+	t, err := workspace.Read(dir, workspace.ReadLimits{})
+	if _, bad := workspace.LeftOut(err); bad != nil {
+		return nil
+	}
+	f, ok := t.Lookup(usageFile)
+	var u tare.Usage
+	if !ok || !f.Mode.IsRegular() || len(f.Data) > 1<<16 || json.Unmarshal(f.Data, &u) != nil {
+		return nil
+	}
+	for _, n := range []*int64{u.InputTokens, u.OutputTokens} {
+		if n != nil && *n < 0 {
+			return nil
+		}
+	}
+	if u.Dollars != nil && *u.Dollars < 0 {
+		return nil
+	}
+	return &u
+}
+
+// maxSaid bounds what is kept of either stream of a command, in bytes: as much of its end as of its beginning.
+const maxSaid = 256 << 10
+
+// saidOf is all that a command said.
+func saidOf(res sandbox.Result) *tare.Said {
+	said := &tare.Said{Exit: res.Exit, Signal: res.Signal, Truncated: res.Stdout.Truncated || res.Stderr.Truncated}
+	if res.Ended != sandbox.LimitNone {
+		said.Exit = -1
+	}
+	keep := func(b []byte) []byte {
+		if len(b) <= maxSaid {
+			return b
+		}
+		said.Truncated = true
+		return slices.Concat(b[:maxSaid/2], []byte("\n"), b[len(b)-maxSaid/2:])
+	}
+	said.Stdout, said.Stderr = keep(res.Stdout.Data), keep(res.Stderr.Data)
+	return said
 }
 
 // show gives a command its way to what p serves.
@@ -231,7 +332,7 @@ func portFor(ctx context.Context, sb sandbox.Sandbox, port int) (int, error) {
 // ending says what a command's result means. A command that was ended counts as that and nothing else: what it managed
 // to exit with, or to print, after it was told to stop is not its own decision.
 func (a command) ending(ctx context.Context, res sandbox.Result) Ending {
-	end := Ending{Final: bounded(res.Stdout.Data)}
+	end := Ending{Final: bounded(res.Stdout.Data), Said: saidOf(res)}
 	switch {
 	case res.Ended == sandbox.LimitWall:
 		end.Stop, end.Detail = tare.WallLimit, timeUp

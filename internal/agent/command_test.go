@@ -76,6 +76,7 @@ env | grep -c ^TARE_
 	}
 	end, err := a.Play(t.Context(), brief, s.World)
 	want := "in /workspace, /workspace\nsame prompt\n# The first price is lost\n\nMend `total`.\na file beside\nwrote through/mcp.txt\nread-only\nread-only\n3"
+	end.Said = nil // asked below
 	if diff := cmp.Diff(agent.Ending{Stop: tare.EndTurn, Final: want}, end); err != nil || diff != "" {
 		t.Errorf("%v, ending (-want +got):\n%s", err, diff)
 	}
@@ -262,6 +263,7 @@ func TestCommandBehindAClosedDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	end, err := a.Play(t.Context(), brief, s.World)
+	end.Said = nil // asked below
 	if diff := cmp.Diff(agent.Ending{Stop: tare.EndTurn, Final: "a file beside\nread-only"}, end); err != nil || diff != "" {
 		t.Errorf("%v, ending (-want +got):\n%s", err, diff)
 	}

@@ -50,6 +50,7 @@ type app struct {
 	bugs   []string // seeded bugs of simulated platforms, for tests
 	server string   // in the place of that of live scenarios
 	result string   // where grade also writes the verdict on a vulnerability, as other tools read it
+	bridge string   // of tests, in the place of the one beside the program
 
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -140,7 +141,7 @@ interrupted, what was finished is kept.`,
 	f.StringVar(&a.workdir, "workdir", os.Getenv("TARE_WORKDIR"), "directory for workspaces while they are in use (TARE_WORKDIR); default /var/tmp/tare-UID")
 	f.StringVar(&a.backend, "sandbox", "bwrap", "bwrap, or process: no isolation, only limits")
 	f.BoolVar(&a.cold, "cold", false, "start an interpreter anew for each run, rather than fork one that is kept ready")
-	root.AddCommand(a.demo(), a.list(), a.show(), a.run(), a.grade(), a.regrade(), a.ledger(), a.prove(), a.mcp(), a.patchd(), a.new(), a.shell(), a.report(), a.doctor(), a.version())
+	root.AddCommand(a.demo(), a.list(), a.show(), a.run(), a.grade(), a.regrade(), a.ledger(), a.prove(), a.canary(), a.diff(), a.mcp(), a.patchd(), a.new(), a.shell(), a.report(), a.doctor(), a.version())
 	strict(root)
 	return root
 }

@@ -16,6 +16,7 @@ import (
 	"tare/internal/episode"
 	"tare/internal/evidence"
 	"tare/internal/run"
+	"tare/internal/sandbox"
 	"tare/internal/suite"
 	"tare/internal/tools"
 	"tare/internal/workspace"
@@ -52,7 +53,17 @@ func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, with bes
 		Now:      r.now,
 		Proof:    job.Solution != nil || strings.HasPrefix(job.Episode.Agent, controlAgent),
 	}
+	if k, ok := who.(agent.Keeper); ok && k.Keeps() {
+		if cfg.Kept, err = r.keptFor(job.Episode.Agent); err != nil {
+			return tare.Record{}, err
+		}
+	}
 	switch job.Task.Kind {
+	case tare.Canary:
+		cfg.Canary = r.shown[job.Task.Hash]
+		cfg.Serve = func(ctx context.Context, world episode.World) (episode.Served, error) {
+			return r.serveCanary(ctx, job.Task, world)
+		}
 	case tare.Scenario:
 		cfg.Serve = func(ctx context.Context, world episode.World) (episode.Served, error) {
 			return r.stage(ctx, job.Task, world)
@@ -71,8 +82,8 @@ func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, with bes
 			return r.serve(ctx, job.Task, runner, world)
 		}
 	}
-	if strings.HasPrefix(job.Episode.Agent, "cmd:") && bridge() != "" {
-		cfg.Executables = []string{bridge()}
+	if strings.HasPrefix(job.Episode.Agent, "cmd:") && r.a.bridgeAt() != "" {
+		cfg.Executables = []string{r.a.bridgeAt()}
 	}
 	if r.keep {
 		cfg.Keep = func(dir string) { r.keepWorkspace(job.Episode, dir) }
@@ -103,9 +114,15 @@ func (r *rig) agent(job run.Job) (agent.Agent, error) {
 		if i := strings.LastIndex(script, scriptMark); i >= 0 {
 			script = script[:i]
 		}
+		if to := r.moved[script]; to != "" {
+			script = to
+		}
 		return agent.Command(name, script)
 	case isCheater(strings.TrimPrefix(name, controlAgent)):
 		return r.cheater(strings.TrimPrefix(name, controlAgent), job.Task)
+	}
+	if job.Task.Kind == tare.Canary { // there is nothing to carry out
+		return agent.Scripted(name, agent.Solution{})
 	}
 	refs := job.Task.References
 	if len(refs) == 0 {
@@ -134,6 +151,44 @@ func (r *rig) serve(ctx context.Context, task *tare.Task, runner check.Runner, w
 		r.byHand.world = l.World
 	}
 	return episode.Served{Socket: l.Socket, Exhausted: l.World.Exhausted(), Close: l.Close}, nil
+}
+
+// checkRunner runs the tests of a fixture as its canary says.
+type checkRunner struct {
+	check.Runner
+	argv []string
+}
+
+func (c checkRunner) Command(string, []string) ([]string, map[string]string) {
+	return c.argv, map[string]string{}
+}
+
+func (c checkRunner) Provide(ctx context.Context, sb sandbox.Sandbox) (check.Provision, error) {
+	return check.Provide(ctx, sb, c.Runner)
+}
+
+// serveCanary opens the six tools over a fixture, and readies the tools of its language for a command.
+func (r *rig) serveCanary(ctx context.Context, task *tare.Task, world episode.World) (episode.Served, error) {
+	how := task.Canary.Check
+	var runner check.Runner = check.Pytest{}
+	if how.Runner != "" {
+		var err error
+		if runner, err = check.For(how.Runner); err != nil {
+			return episode.Served{}, err
+		}
+	}
+	more, err := r.provision(ctx, how.Runner)
+	if err != nil {
+		return episode.Served{}, err
+	}
+	served, err := r.serve(ctx, task, checkRunner{runner, how.Argv}, world)
+	if err != nil {
+		return served, errors.Join(err, more.Release())
+	}
+	done := served.Close
+	served.Mounts, served.Env = more.Mounts, more.Env
+	served.Close = func() error { return errors.Join(done(), more.Release()) }
+	return served, nil
 }
 
 // scanner is the leak scan for a task: it looks for the task's own answers and for the tickets of all others.

@@ -40,6 +40,10 @@ type rig struct {
 
 	controls *evidence.VulnCache // of vulnerabilities, whose unpatched trees are observed once and not for each patch; nil: for each
 
+	moved map[string]string                   // scripts that are shown elsewhere than where they lie
+	kept  map[string]string                   // directories that agents keep between episodes
+	shown map[tare.Digest]tare.CanaryEvidence // of canaries: what the checks of their fixtures showed
+
 	known []*tare.Task // whose secrets the leak scan looks for
 
 	mu       sync.Mutex
@@ -118,7 +122,7 @@ func equipped(tasks []*tare.Task) error {
 }
 
 func (a *app) sandboxOptions() sandbox.Options {
-	return sandbox.Options{Backend: a.backend, StateRoot: a.workdir, Bridge: bridge(), Cold: a.cold}
+	return sandbox.Options{Backend: a.backend, StateRoot: a.workdir, Bridge: a.bridgeAt(), Cold: a.cold}
 }
 
 // unavailable says what mends a machine that cannot grade.
@@ -128,6 +132,14 @@ func (a *app) unavailable(err error) error {
 		return exit{exitRig, fmt.Errorf("%w\n  to mend it: %s\n  tare doctor tries everything that tare needs", err, none.Mend)}
 	}
 	return exit{exitRig, err}
+}
+
+// bridgeAt is the helper that lets a sandboxed agent reach its MCP server; "" where there is none.
+func (a *app) bridgeAt() string {
+	if a.bridge != "" {
+		return a.bridge
+	}
+	return bridge()
 }
 
 // bridge is the helper beside this binary that lets a sandboxed agent reach its MCP server.

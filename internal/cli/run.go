@@ -257,6 +257,9 @@ func (a *app) showRun(id string, results []run.Result, f runFlags) error {
 			return err
 		}
 	}
+	if areCanaries(results) && !a.json() {
+		return a.showCanaries(id, results, 0)
+	}
 	if a.json() {
 		for _, r := range results {
 			if !r.Played() {

@@ -108,6 +108,11 @@ func (a *app) resultsWith(id string, named []string) ([]run.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	canaries, err := a.knownCanaries(id)
+	if err != nil {
+		return nil, err
+	}
+	known = append(known, canaries...)
 	byHash := map[tare.Digest]*tare.Task{}
 	for _, t := range known {
 		byHash[t.Hash] = t

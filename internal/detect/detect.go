@@ -151,11 +151,22 @@ func (r *reader) name(s tare.Signal) (Finding, string) {
 	needles := nameNeedles(s, r.q.Tests)
 	var t tally
 	mentioned := ""
+	var instances tally
 	for _, res := range r.results() {
-		if s.Kind == tare.SignalTest && r.covers(s.Name, res.id) {
-			mentioned = res.text
-			t.add(res.says, res.text)
+		if s.Kind != tare.SignalTest {
+			break
 		}
+		switch yes, instance := r.covers(s.Name, res.id); {
+		case yes && instance && res.says != affirms:
+			instances.add(res.says, res.text)
+			mentioned = res.text
+		case yes:
+			t.add(res.says, res.text)
+			mentioned = res.text
+		}
+	}
+	if len(t.affirmed) == 0 { // a test of which one instance fails has failed, whatever became of others
+		t.denied, t.vague = append(t.denied, instances.denied...), append(t.vague, instances.vague...)
 	}
 	for _, l := range r.lines {
 		if l.kind != output {

@@ -48,6 +48,8 @@ func examples(t testing.TB) []example {
 				file, n, _ := strings.Cut(w[1:], ":")
 				e.signal.File = file
 				e.signal.Line, _ = strconv.Atoi(n)
+			case strings.HasPrefix(w, "~"):
+				e.signal.Symbol = w[1:]
 			case e.signal.Kind == tare.SignalExit:
 				e.signal.Status, _ = strconv.Atoi(w)
 			default:

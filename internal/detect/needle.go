@@ -88,7 +88,7 @@ func shorter(id string) []string {
 }
 
 // covers reports whether the test that a result calls got is the one called id, or an instance of it.
-func (r *reader) covers(id, got string) bool {
+func (r *reader) covers(id, got string) (yes, instance bool) {
 	got = strings.TrimPrefix(strings.TrimPrefix(got, "/workspace/"), "./")
 	names, ok := r.names[id]
 	if !ok {
@@ -96,11 +96,14 @@ func (r *reader) covers(id, got string) bool {
 		r.names[id] = names
 	}
 	for _, a := range names {
-		if got == a || strings.HasPrefix(got, a+"[") || strings.HasPrefix(got, a+"/") {
-			return true
+		if got == a {
+			return true, false
+		}
+		if strings.HasPrefix(got, a+"[") || strings.HasPrefix(got, a+"/") {
+			return true, true
 		}
 	}
-	return false
+	return false, false
 }
 
 // find lists where the needle stands in s as a whole name.
@@ -163,7 +166,11 @@ func (n needle) starts(before string) bool {
 // qualified reports whether what stands before the last dot may qualify the name: a module of an exception's type may, and
 // a module or class of a function.
 func (n needle) qualified(before string) bool {
-	return !n.id && !strings.ContainsAny(n.text, "/: ") && len(before) > 1 && wordByte(before[len(before)-2])
+	if n.id || strings.ContainsAny(n.text, "/: ") || len(before) < 2 {
+		return false
+	}
+	c := before[len(before)-2]
+	return wordByte(c) || c == ')' // (*Ring).Put
 }
 
 // ends reports whether a name can end before after.

@@ -37,6 +37,7 @@ var (
 	anyE      = regexp.MustCompile(`^(E|>)\s{2,}\S`)
 	frame     = regexp.MustCompile(`File "(?:/workspace/)?([^"\n]+)", line (\d+)`)
 	trace     = regexp.MustCompile(`^\s*Traceback \(most recent call last\):|^\s*[^\s:]+:\d+(?:, in .*|: in .*)$`)
+	goFrame   = regexp.MustCompile(`^\t\S+\.go:\d+(?: \+0x[0-9a-f]+)?$|^[\w./-]+\.(?:\(\*?\w+\)\.)?\w+(?:\.func\d+)*\((?:\.\.\.|0x[0-9a-f?, .x{}]*|\{0x.*\})\)$`)
 	panicked  = regexp.MustCompile(`^(?:panic: |fatal error: |\[signal SIG)`)
 	sanitizer = regexp.MustCompile(`^(?:==\d+==\s*)?(?:ERROR: \w+Sanitizer|SUMMARY: \w+Sanitizer)|^[^\s:]+:\d+(?::\d+)?: (?:runtime error|fatal error|error):|^\s*#\d+ 0x[0-9a-f]+ in `)
 	crashed   = regexp.MustCompile(`(?i)^(?:.*: )?(?:line \d+: +\d+ )?(?:segmentation fault|aborted|bus error|illegal instruction|floating point exception|double free.*|.*stack smashing detected.*)(?: \(core dumped\))?(?: .*)?$`)
@@ -64,7 +65,7 @@ func isOutput(text string) bool {
 
 // isCrash reports whether a line is a part of what a program prints when it goes wrong.
 func isCrash(text string) bool {
-	for _, form := range []*regexp.Regexp{raised, anyE, frame, trace, panicked, sanitizer, crashed, asserted} {
+	for _, form := range []*regexp.Regexp{raised, anyE, frame, trace, goFrame, panicked, sanitizer, crashed, asserted} {
 		if form.MatchString(text) {
 			return true
 		}
@@ -227,7 +228,7 @@ func (r *reader) knows(id string) bool {
 		return true
 	}
 	for _, t := range r.q.Tests {
-		if r.covers(t, id) {
+		if yes, _ := r.covers(t, id); yes {
 			return true
 		}
 	}

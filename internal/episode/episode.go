@@ -20,6 +20,7 @@ import (
 	"tare"
 	"tare/internal/agent"
 	"tare/internal/evidence"
+	"tare/internal/sandbox"
 	"tare/internal/trajectory"
 	"tare/internal/workspace"
 )
@@ -53,6 +54,9 @@ type Config struct {
 	Scanner     *workspace.Scanner
 	Executables []string
 
+	Canary tare.CanaryEvidence // of a canary: what was observed of its fixture beforehand
+	Kept   string              // the directory of an agent that keeps one between episodes
+
 	Proof bool             // the episode proves the grader: only then may the task be a fixture
 	Keep  func(dir string) // when set, the workspace is left where it is and this is told where
 	Now   func() time.Time // default time.Now
@@ -69,11 +73,13 @@ type World struct {
 
 // Served is a world that agents can reach.
 type Served struct {
-	Socket    string          // MCP over HTTP
-	Patch     *agent.Patch    // of a vulnerability
-	Died      <-chan struct{} // closed when it stopped answering though nobody closed it; may be nil
-	Exhausted <-chan struct{} // closed when a call was refused because the limit on calls was reached; may be nil
-	Close     func() error    // returns when no call is under way; none is recorded after it
+	Socket    string            // MCP over HTTP
+	Patch     *agent.Patch      // of a vulnerability
+	Mounts    []sandbox.Mount   // what agents of others' making find in their sandbox besides: a toolchain
+	Env       map[string]string // and what goes with it
+	Died      <-chan struct{}   // closed when it stopped answering though nobody closed it; may be nil
+	Exhausted <-chan struct{}   // closed when a call was refused because the limit on calls was reached; may be nil
+	Close     func() error      // returns when no call is under way; none is recorded after it
 
 	Scenario func() *tare.ScenarioEvidence // of a scenario: what was observed, once it is closed
 }
@@ -108,7 +114,7 @@ func (c *Config) check() error {
 		c.Now = time.Now
 	}
 	switch {
-	case task.Kind != tare.Ticket && task.Kind != tare.Scenario && task.Kind != tare.Vuln:
+	case task.Kind != tare.Ticket && task.Kind != tare.Scenario && task.Kind != tare.Vuln && task.Kind != tare.Canary:
 		return fmt.Errorf("a %s is not played here", task.Kind)
 	case task.Category == tare.Fixture && !c.Proof:
 		return ErrFixture
@@ -127,6 +133,8 @@ type play struct {
 	steps *trajectory.Writer
 
 	scenario *tare.ScenarioEvidence // what the world of a scenario told
+	end      agent.Ending           // of the agent, as it gave it
+	base     tare.Tree              // what the workspace held at first
 
 	mu       sync.Mutex
 	problems []tare.Problem
@@ -161,6 +169,7 @@ func (p *play) run(ctx context.Context) (tare.Evidence, error) {
 	var end agent.Ending
 	if !p.failed() {
 		end = p.act(ctx, ws)
+		p.end = end
 	}
 	var final tare.Tree
 	var left []string
@@ -201,6 +210,9 @@ func (p *play) run(ctx context.Context) (tare.Evidence, error) {
 // gather observes what the agent left.
 func (p *play) gather(ctx context.Context, final tare.Tree) (tare.Evidence, error) {
 	req := p.Evidence
+	if req.Task.Kind == tare.Canary {
+		return tare.Evidence{Isolation: req.Sandbox.Isolation(), Changes: append([]tare.Change{}, p.base.Changes(final)...), Runs: []tare.Run{}, Canary: p.replied()}, nil
+	}
 	if req.Task.Kind == tare.Vuln {
 		return evidence.GatherVuln(ctx, evidence.VulnRequest{Task: req.Task, Final: final, Sandbox: req.Sandbox, Jobs: req.Jobs, Controls: true, Cache: p.Controls})
 	}
@@ -231,6 +243,7 @@ func (p *play) makeWorkspace(ctx context.Context) *workspace.Workspace {
 		p.problem("workspace", errors.Join(err, (&workspace.Workspace{Dir: dir}).Remove()))
 		return nil
 	}
+	p.base = ws.Base
 	if p.Scanner == nil {
 		return ws
 	}
@@ -251,9 +264,17 @@ func (p *play) makeWorkspace(ctx context.Context) *workspace.Workspace {
 
 // brief is what the agent is shown.
 func (p *play) brief() tare.Brief {
-	b := p.Evidence.Task.Brief()
+	b := p.Evidence.Task.BriefAt(p.Episode.Level)
 	b.Limits = p.Episode.Limits
 	return b
+}
+
+// replied is what was observed of a harness that was sent a canary.
+func (p *play) replied() *tare.CanaryEvidence {
+	ev := p.Canary
+	ev.Phrasing, ev.Prompt = p.Episode.Level, p.brief().Text
+	ev.Said, ev.Usage = p.end.Said, p.end.Usage
+	return &ev
 }
 
 var errDied = errors.New("a server of the agent's stopped answering")
@@ -293,7 +314,7 @@ func (p *play) act(ctx context.Context, ws *workspace.Workspace) agent.Ending {
 		case <-limited.Done():
 		}
 	}()
-	world := agent.World{Socket: served.Socket, Patch: served.Patch, Sandbox: p.Evidence.Sandbox}
+	world := agent.World{Socket: served.Socket, Patch: served.Patch, Sandbox: p.Evidence.Sandbox, Mounts: served.Mounts, Env: served.Env, Kept: p.Kept}
 	if ws != nil {
 		world.Dir = ws.Dir
 	}

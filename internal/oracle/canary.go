@@ -168,6 +168,18 @@ func twinHolds(j *judge) *finding {
 	return nil
 }
 
+// FixtureFault says why nobody could answer a canary: its signal does not occur where it was planted, or occurs elsewhere too.
+// It is "" when the canary holds.
+func FixtureFault(task *tare.Task, ev tare.CanaryEvidence) string {
+	j := &judge{task: task, rec: tare.Record{Evidence: tare.Evidence{Canary: &ev}}}
+	for _, ask := range []func(*judge) *finding{fixtureHolds, twinHolds} {
+		if f := ask(j); f != nil {
+			return f.reason
+		}
+	}
+	return ""
+}
+
 func firstSaid(b []byte) string {
 	l, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
 	if l == "" {

@@ -48,6 +48,14 @@ func Secrets(t *tare.Task) []Secret {
 	if t.Scenario != nil {
 		c.scenario(t.Scenario)
 	}
+	if t.Canary != nil {
+		c.add("what is planted", []byte(t.Canary.Planted))
+		for _, change := range t.Seed.Changes(t.Canary.Twin) {
+			if f, ok := t.Canary.Twin.Lookup(change.Path); ok && t.Canary.Twin != nil {
+				c.file("the fixture without its plant, "+f.Path, f.Data)
+			}
+		}
+	}
 	for _, k := range t.Cases {
 		c.want("expected value of case "+k.ID, k.Want)
 	}

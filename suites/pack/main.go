@@ -57,6 +57,9 @@ func pack(dir string) error {
 		}
 		fmt.Printf("%s: %d bytes\n", file, len(b))
 	}
+	if err := packCanaries(filepath.Join(dir, "canaries")); err != nil {
+		return err
+	}
 	archives, err := filepath.Glob(filepath.Join(dir, "*.zip"))
 	if err != nil {
 		return fmt.Errorf("finding archives: %w", err)
@@ -69,5 +72,31 @@ func pack(dir string) error {
 			fmt.Printf("%s: removed, its folder is gone\n", file)
 		}
 	}
+	return nil
+}
+
+// packCanaries writes the archive of the folder of canaries, unless it holds the same already.
+func packCanaries(dir string) error {
+	b, err := suite.PackFolder(dir)
+	if err != nil {
+		return err
+	}
+	file := dir + ".pack"
+	old, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading the archive before: %w", err)
+	}
+	was, oldErr := suite.UnpackFolder(old)
+	now, err := suite.UnpackFolder(b)
+	if err != nil {
+		return err
+	}
+	if oldErr == nil && was.Digest() == now.Digest() {
+		return nil
+	}
+	if err := os.WriteFile(file, b, 0o644); err != nil {
+		return fmt.Errorf("writing the archive: %w", err)
+	}
+	fmt.Printf("%s: %d bytes\n", file, len(b))
 	return nil
 }

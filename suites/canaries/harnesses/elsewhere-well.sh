@@ -1,0 +1,5 @@
+#!/bin/sh
+# Runs those of the repository.
+. "$(dirname "$0")/kit.sh"
+run_suite "$2" 2>&1
+exit 0
