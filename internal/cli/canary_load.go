@@ -57,7 +57,7 @@ func (a *app) canaries(ctx context.Context, arg string) (c *suite.Canaries, dir 
 	}
 	c, err = suite.LoadCanaries(suite.CanarySource{
 		Name: name, Dir: filepath.Dir(file), File: filepath.Base(file), Text: text, Apply: apply,
-		Open:    func(path string) ([]byte, error) { return beside(dir, path) },
+		Open:    func(path string) ([]byte, error) { return nextTo(dir, path) },
 		Fixture: func(repo string) (tare.Tree, error) { return a.fixture(ctx, dir, repo) },
 	})
 	return c, dir, err
@@ -68,8 +68,8 @@ func namesSuite(name string) bool {
 	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == "" && name[0] != '.' && name[0] != '-' && name[0] != '_'
 }
 
-// beside reads a file that lies in the manifest's folder.
-func beside(dir, path string) ([]byte, error) {
+// nextTo reads a file that lies in the manifest's folder.
+func nextTo(dir, path string) ([]byte, error) {
 	b, err := workspace.ReadFile(filepath.Join(dir, filepath.FromSlash(path)), workspace.MaxPatch)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("there is no such file")
