@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"debug/dwarf"
 	"debug/elf"
 	_ "embed"
 	"maps"
@@ -23,6 +24,8 @@ import (
 // A Profile is what in a built tree could keep a sanitizer from seeing. It can be written as JSON.
 type Profile struct {
 	Units   map[string]map[string]Suspect `json:"units"`   // by the file that was compiled, then by what it is
+	Options map[string]string             `json:"options"` // of the compiler, on which it hangs what is seen, by the file that was compiled
+	Unseen  map[string]string             `json:"unseen"`  // files that were compiled where nobody looked, and the program that they are in
 	Imports map[string]string             `json:"imports"` // what programs take from libraries, and one of them
 	Defines map[string]string             `json:"defines"` // what they define, though a library does
 	Opaque  map[string]string             `json:"opaque"`  // files that no compiler with a sanitizer saw: what, by path
@@ -38,8 +41,9 @@ type Suspect struct {
 
 // A Unit is a file as the compiler saw it after preprocessing.
 type Unit struct {
-	Dir  string // where the compiler ran
-	Text []byte
+	Dir     string // where the compiler ran
+	Options string // those that tell
+	Text    []byte
 }
 
 // Reasons for which something silences.
@@ -51,15 +55,23 @@ const (
 	whyImport   = "can start, stop, replace or leave code out of the sanitizer's sight"
 	whyDefine   = "takes the place of a function that the sanitizer rests on"
 	whyOpaque   = "is not compiled with the sanitizer"
+	whyOptions  = "are not those of the unpatched tree, and a fault may not be seen with them"
+	whyUnseen   = "was compiled out of the grader's sight"
 	maxSuspects = 200 // kinds in one unit
 )
 
 // profile looks at what a build made of a tree, which stood at root.
 func profile(source, built tare.Tree, units []Unit, root string) Profile {
-	p := Profile{Units: map[string]map[string]Suspect{}, Imports: map[string]string{}, Defines: map[string]string{}, Opaque: map[string]string{}}
+	p := Profile{
+		Units: map[string]map[string]Suspect{}, Options: map[string]string{}, Unseen: map[string]string{},
+		Imports: map[string]string{}, Defines: map[string]string{}, Opaque: map[string]string{},
+	}
 	for _, u := range units {
 		s := unitScan{root: root, dir: u.Dir, found: map[string]Suspect{}}
 		s.scan(u.Text)
+		if old, twice := p.Options[s.main]; !twice || u.Options < old {
+			p.Options[s.main] = u.Options
+		}
 		at := p.Units[s.main]
 		if at == nil {
 			p.Units[s.main] = s.found
@@ -74,6 +86,7 @@ func profile(source, built tare.Tree, units []Unit, root string) Profile {
 	for _, f := range built {
 		if isELF(f) {
 			p.link(f)
+			p.origin(f, root)
 		}
 	}
 	for _, f := range source {
@@ -140,6 +153,35 @@ func (p *Profile) link(f tare.File) {
 	}
 }
 
+// origin notes what a program was compiled of, by what it says for debuggers, that no watched compiler compiled. What comes
+// from outside of the tree is the system's.
+func (p *Profile) origin(f tare.File, root string) {
+	e := openELF(f.Data)
+	if e == nil {
+		return
+	}
+	d, err := e.DWARF()
+	if err != nil {
+		return
+	}
+	r := d.Reader()
+	for {
+		entry, err := r.Next()
+		if err != nil || entry == nil {
+			return
+		}
+		if entry.Tag == dwarf.TagCompileUnit {
+			name, _ := entry.Val(dwarf.AttrName).(string)
+			dir, _ := entry.Val(dwarf.AttrCompDir).(string)
+			u := unitScan{root: root, dir: dir}
+			if at := u.relative(name); !path.IsAbs(at) && p.Units[at] == nil {
+				p.Unseen[at] = f.Path
+			}
+		}
+		r.SkipChildren()
+	}
+}
+
 // Silencers are what patched has and unpatched has not.
 func Silencers(unpatched, patched Profile) []tare.Silencer {
 	var out []tare.Silencer
@@ -149,6 +191,18 @@ func Silencers(unpatched, patched Profile) []tare.Silencer {
 			if s := found[what]; s.Count > unpatched.Units[main][what].Count {
 				out = append(out, tare.Silencer{Path: s.Path, Line: s.Line, What: what, Why: s.Why})
 			}
+		}
+	}
+	known := slices.Collect(maps.Values(unpatched.Options))
+	for _, main := range slices.Sorted(maps.Keys(patched.Options)) {
+		was, had := unpatched.Options[main]
+		if is := patched.Options[main]; had && is != was || !had && !slices.Contains(known, is) {
+			out = append(out, tare.Silencer{Path: main, What: clip("the compiler's options "+is, 200), Why: whyOptions})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(patched.Unseen)) {
+		if _, had := unpatched.Unseen[name]; !had {
+			out = append(out, tare.Silencer{Path: name, What: "a part of " + patched.Unseen[name], Why: whyUnseen})
 		}
 	}
 	plain := plainFunctions()

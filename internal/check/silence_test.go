@@ -130,6 +130,42 @@ func TestSilencers(t *testing.T) {
 	}
 }
 
+// TestSilencingBuilds: where a build goes by files of the tree, these can choose other options, hide what they compile, or bring
+// it along compiled.
+func TestSilencingBuilds(t *testing.T) {
+	const makefile = "prog: main.c fill.c\n\tgcc -O0 -g -fsanitize=address -c main.c\n\tgcc -O0 -g -fsanitize=address -c fill.c\n\tgcc -fsanitize=address -o prog main.o fill.o\n"
+	build := func(pathsAndTexts ...string) Profile {
+		t.Helper()
+		tree := files(t, "main.c", "void fill(char *, int);\nint main(void) { char b[8]; fill(b, 9); return 0; }\n", "fill.c", "void fill(char *d, int n) { while (n--) *d++ = 'x'; }\n").Overlay(files(t, pathsAndTexts...))
+		b, err := Subject{Tree: tree, Language: "c", Look: true, Script: tare.Script{Name: "build.sh", Text: "make -s prog\n"}}.Build(t.Context(), box)
+		if err != nil || !b.OK {
+			t.Fatalf("%v %s", err, b.Log.Bytes())
+		}
+		return *b.Profile
+	}
+	unpatched := build("Makefile", makefile)
+	for _, tt := range []struct{ name, makefile, want string }{
+		{"as it was", makefile, ""},
+		{"without the sanitizer", strings.Replace(makefile, "-fsanitize=address -c fill.c", "-c fill.c", 1), "fill.c the compiler's options -g -O0"},
+		{"with optimisation", strings.Replace(makefile, "-O0 -g -fsanitize=address -c fill.c", "-O2 -g -fsanitize=address -c fill.c", 1), "fill.c the compiler's options -g -O2 -fsanitize=address"},
+		{"out of sight", strings.Replace(makefile, "gcc -O0 -g -fsanitize=address -c fill.c", "COMPILER_PATH= gcc -O0 -g -c fill.c", 1), "fill.c a part of "},
+		{"by assembly", strings.Replace(makefile, "gcc -O0 -g -fsanitize=address -c fill.c", "gcc -g -S fill.c -o x.s && gcc -g -fsanitize=address -c x.s -o fill.o", 1), "fill.c the compiler's options -g"},
+	} {
+		got := ""
+		all := Silencers(unpatched, build("Makefile", tt.makefile))
+		if len(all) > 0 {
+			got = all[0].Path + " " + all[0].What
+		}
+		if !strings.HasPrefix(got, tt.want) || (tt.want == "") != (got == "") {
+			t.Errorf("%s: got %q, want %q; all: %+v", tt.name, got, tt.want, all)
+		}
+	}
+	all := Silencers(unpatched, build("Makefile", makefile, "lib.a", "!<arch>\n", "more.s", ".text\n"))
+	if len(all) != 2 || all[0].What != "compiled code" || all[1].What != "assembly" {
+		t.Errorf("brought along: %+v", all)
+	}
+}
+
 // FuzzUnits: what a compiler saw is text that nobody trusts; of it, what is noted is bounded.
 func FuzzUnits(f *testing.F) {
 	for _, s := range []string{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,6 +35,7 @@ out=%[2]s/$$
 		fi
 	done
 	pwd >"$out.dir"
+	printf '%%s\n' "$@" >"$out.options"
 	exec "$real" -E "$@" -o "$out.i" 2>"$out.err"
 ) &
 "$real" "$@"
@@ -65,7 +67,7 @@ func (w *booth) watchCompiler(cmd *sandbox.Cmd) error {
 
 // readUnits is what was written down, in an order that does not hang on process ids, and why some of it could not be read.
 func readUnits(dir string) (units []Unit, unseen []string, err error) {
-	t, err := workspace.Read(dir, workspace.ReadLimits{Files: 3 * maxUnits, FileBytes: maxUnitBytes, Bytes: maxUnitsAll, Skip: []string{}})
+	t, err := workspace.Read(dir, workspace.ReadLimits{Files: 4 * maxUnits, FileBytes: maxUnitBytes, Bytes: maxUnitsAll, Skip: []string{}})
 	left, err := workspace.LeftOut(err)
 	if err != nil {
 		return nil, nil, err
@@ -79,8 +81,22 @@ func readUnits(dir string) (units []Unit, unseen []string, err error) {
 			continue
 		}
 		at, _ := t.Lookup(name + ".dir")
-		units = append(units, Unit{Dir: strings.TrimSuffix(string(at.Data), "\n"), Text: f.Data})
+		options, _ := t.Lookup(name + ".options")
+		units = append(units, Unit{Dir: strings.TrimSuffix(string(at.Data), "\n"), Text: f.Data, Options: telling(string(options.Data))})
 	}
 	slices.SortStableFunc(units, func(a, b Unit) int { return bytes.Compare(a.Text, b.Text) })
 	return units, unseen, nil
+}
+
+var tellingOption = regexp.MustCompile(`^-(f(no-)?sanitize|fno-builtin|fbuiltin|fplugin|O|g\d?$)`)
+
+// telling are the options, one a line, on which it hangs whether a fault is seen.
+func telling(options string) string {
+	var out []string
+	for o := range strings.Lines(options) {
+		if o = strings.TrimSuffix(o, "\n"); tellingOption.MatchString(o) {
+			out = append(out, o)
+		}
+	}
+	return strings.Join(out, " ")
 }

@@ -601,7 +601,7 @@ func (w *vulnWorld) cases(ctx context.Context, kind tare.CheckKind, set *tare.Te
 		if !w.asLeft || set != w.Task.Vuln.Function {
 			own = built.Overlay(dataOf(set, p.Command))
 		}
-		starts = append(starts, check.Start{ID: p.ID, Tree: own, Command: p.Command, Input: p.Stdin, Stdin: true})
+		starts = append(starts, check.Start{ID: p.ID, Tree: own, Command: p.Command, Input: p.Stdin, Stdin: true, Wall: set.Wall})
 	}
 	return w.startsIn(ctx, c, starts)
 }
