@@ -140,6 +140,7 @@ type Start struct {
 	Stdin    bool // the input is fed to standard input
 	Wall     time.Duration
 	Trigger  *tare.Trigger // what the input is known to trigger; nil: nothing
+	Copies   *Copies       // of Tree, for the programs of one check; nil: it is laid out for this one alone
 	OnOutput func([]byte)
 }
 
@@ -149,11 +150,11 @@ func (s Start) Run(ctx context.Context, sb sandbox.Sandbox) (e tare.Execution, l
 	if why := notThere(s.Tree, s.Command); why != "" {
 		return tare.Execution{ID: s.ID, Command: s.Command, Exit: -1, Defect: why, OutDigest: tare.HashBytes(nil)}, log, nil
 	}
-	w, err := newBooth(sb, s.Tree)
+	w, err := s.Copies.take(sb, s.Tree)
 	if err != nil {
 		return e, log, err
 	}
-	defer w.close(&err)
+	defer s.Copies.give(w, &err)
 	cmd, err := s.cmd(w)
 	if err != nil {
 		return e, log, err
@@ -392,7 +393,10 @@ type booth struct {
 	tree   string // on the host
 	guest  string // where a sandbox shows the tree
 	files  tare.Tree
-	mounts []sandbox.Mount
+	mounts []sandbox.Mount // the first is the tree
+
+	stamps map[string]stamp // of the tree as it was laid out; nil: it cannot be told whether it is so still
+	lent   time.Time
 }
 
 // newBooth lays out t. It is to be closed.
@@ -454,6 +458,7 @@ func (w *booth) putFile(guest string, data []byte) error {
 
 // again lays everything that can be written to out anew.
 func (w *booth) again() error {
+	w.stamps = nil
 	for _, m := range w.mounts {
 		if !m.Writable {
 			continue

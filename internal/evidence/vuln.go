@@ -470,7 +470,9 @@ func (w *vulnWorld) starts(ctx context.Context, kind tare.CheckKind, starts []ch
 }
 
 // startsIn is starts where each has its tree.
-func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, starts []check.Start) (tare.Check, error) {
+func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, starts []check.Start) (_ tare.Check, err error) {
+	var copies check.Copies
+	defer func() { err = errors.Join(err, copies.Close()) }()
 	c.Executions = make([]tare.Execution, len(starts))
 	logs := make([]check.Log, len(starts))
 	errs := make([]error, len(starts))
@@ -486,7 +488,7 @@ func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, starts []check.S
 		}
 		defer free()
 		s := starts[i]
-		s.Language, s.OnOutput = w.Task.Vuln.Language, w.output(c.Kind)
+		s.Copies, s.Language, s.OnOutput = &copies, w.Task.Vuln.Language, w.output(c.Kind)
 		if s.Wall <= 0 {
 			s.Wall = w.Task.Limits.Check
 		}
