@@ -29,6 +29,7 @@ var allow = map[string][]string{
 	"workspace": {"tare"},
 
 	"claims":     {"tare"},
+	"judge":      {"tare", "stats"},
 	"ledger":     {"tare"},
 	"mcpproxy":   {"tare"},
 	"mcpserve":   {"tare"},

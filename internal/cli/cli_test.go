@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -69,6 +70,7 @@ func TestScripts(t *testing.T) {
 			"edit":         edit,
 			"kept":         kept,
 			"corrections":  corrections,
+			"first-open":   firstOpen,
 		},
 	})
 }
@@ -105,6 +107,23 @@ func runID(ts *testscript.TestScript, _ bool, _ []string) {
 			ts.Setenv("RUN", filepath.Base(filepath.Dir(plan)))
 		}
 	}
+}
+
+// firstOpen sets OPEN to the id of the first thing that waits for a person and can be answered.
+func firstOpen(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Check(ts.Exec("tare", "review", "--format", "json"))
+	for line := range strings.Lines(ts.ReadFile("stdout")) {
+		var w struct {
+			ID      string
+			Answers []string
+		}
+		ts.Check(json.Unmarshal([]byte(line), &w))
+		if len(w.Answers) > 0 {
+			ts.Setenv("OPEN", w.ID)
+			return
+		}
+	}
+	ts.Fatalf("nothing that waits can be answered")
 }
 
 // trajectories checks how many trajectories the store holds, over all runs: trajectories N.

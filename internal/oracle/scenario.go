@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"tare"
@@ -150,7 +151,12 @@ func (b *Bench) JudgeEntry(record tare.Record, hash tare.Digest) tare.Verdict {
 }
 
 func (b *Bench) judge(record tare.Record, hash tare.Digest, unwritable error) tare.Verdict {
-	h := &hearing{bench: b, unwritable: unwritable, task: b.task, rec: record, spec: b.task.Scenario, ev: record.Evidence.Scenario, causes: map[string]tare.Cause{}}
+	v, _ := b.hear(record, hash, unwritable)
+	return v
+}
+
+func (b *Bench) hear(record tare.Record, hash tare.Digest, unwritable error) (tare.Verdict, *hearing) {
+	h := &hearing{bench: b, unwritable: unwritable, task: b.task, rec: record, spec: b.task.Scenario, ev: record.Evidence.Scenario, causes: map[string]tare.Cause{}, vouched: map[string]string{}}
 	if h.spec == nil {
 		h.spec = &tare.ScenarioSpec{}
 	}
@@ -181,7 +187,7 @@ func (b *Bench) judge(record tare.Record, hash tare.Digest, unwritable error) ta
 		v.Reward = &reward
 	}
 	v.Unresolved = h.unresolved(v.Gates)
-	return v
+	return v, h
 }
 
 func (h *hearing) veto(gates []tare.Gate) bool {
@@ -210,7 +216,10 @@ type hearing struct {
 	guess      **finding // what is invented among all calls, once it was looked for
 	route      *route
 	said       *claims.Reading
-	open       []string // for the unresolved list, beside the gates
+	open       []string          // for the unresolved list, beside the gates
+	settled    []string          // beginnings of entries of gates that a person has answered
+	askable    []string          // of that list, what a person's yes or no settles
+	vouched    map[string]string // gates that are PASS because a person looked, and what they say
 }
 
 func (h *hearing) on(id string) bool { return h.bench.on[id] }
@@ -232,7 +241,7 @@ func (h *hearing) gates() []tare.Gate {
 		return out
 	}
 	for _, name := range ScenarioGates()[1:] {
-		found[name] = h.worst(name, false)
+		found[name] = h.answered(name, h.worst(name, false))
 	}
 	blockedBy := h.block(found)
 	var out []tare.Gate
@@ -358,6 +367,9 @@ func (h *hearing) answer(name string, f *finding) tare.Gate {
 	g := tare.Gate{Name: name, Need: h.need(name), Outcome: tare.Pass}
 	if f == nil {
 		g.Reason, g.Evidence = h.passed(name)
+		if who := h.vouched[name]; who != "" {
+			g.Reason = who
+		}
 		return g
 	}
 	g.Outcome, g.Reason, g.Evidence = f.outcome, f.reason, f.evidence
@@ -411,7 +423,7 @@ func (h *hearing) unresolved(gates []tare.Gate) []string {
 		}
 	}
 	for _, o := range h.open {
-		if !slices.Contains(out, o) {
+		if !slices.Contains(out, o) && !slices.ContainsFunc(h.settled, func(gate string) bool { return strings.HasPrefix(o, gate) }) {
 			out = append(out, o)
 		}
 	}

@@ -270,7 +270,7 @@ func unknownChange(h *hearing) *finding {
 		if !d.mutates() || d.became != unknownEffect || d.diverged != "" || talk(d) {
 			continue
 		}
-		h.open = append(h.open, fmt.Sprintf("effects: what became of call %d (%s) was not observed", d.Call.Index, d.name()))
+		h.open = append(h.open, fmt.Sprintf(unknownEffectEntry+"(%s) was not observed", d.Call.Index, d.name()))
 		if first == nil {
 			first = &finding{outcome: tare.Unverified, cause: tare.CauseGrader, evidence: []string{d.ref()},
 				reason: fmt.Sprintf("what became of call %d (%s) was not observed: somebody has to look it up", d.Call.Index, d.name())}
