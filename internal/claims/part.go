@@ -24,6 +24,7 @@ type chain struct {
 	left                 int // where it begins
 	negs                 int // denials within it
 	past                 bool
+	used                 bool // "used to": it was so once
 }
 
 func (c chain) empty() bool {
@@ -57,6 +58,12 @@ func (p *part) chain(i int) chain {
 			c.seeming, c.be = true, true
 		case p.lex.is(w, "staying"):
 			c.be = true
+		case w == "but" && p.at(j-1) == "anything", w == "anything" && p.at(j+1) == "but": // a denial
+			continue
+		case w == "to" && p.at(j-1) == "used":
+			c.past = true
+			c.used = true
+		case w == "used" && p.at(j+1) == "to":
 		case p.lex.is(w, "negation", "adverb", "hedge", "earlier"), w == "longer", w == "well", w == "to" && p.lex.is(p.at(j-1), "seeming"):
 			// goes on, and does not begin a chain
 			continue
@@ -178,6 +185,8 @@ func (p *part) negations(from, to int) int {
 	for k := from; k < to; k++ {
 		w := p.at(k)
 		switch {
+		case w == "anything" && p.at(k+1) == "but" && !p.toks[k].name:
+			n++
 		case p.toks[k].name, !p.lex.is(w, "negation"):
 		case w == "without" || w == "lacking" || w == "lacks":
 		case w == "not" && (p.at(k+1) == "only" || p.at(k+1) == "just" || p.at(k+1) == "merely"):
@@ -308,6 +317,9 @@ func (p *part) verb(i int, k Kind, f form, about []token) bool {
 	}
 	if p.byUser(subject, k) || k == Stopped && p.agentOnly(subject) && (len(object()) == 0 || p.at(i+1) == "short") {
 		return true // "you confirmed", "I stopped here"
+	}
+	if c.have && p.at(c.left) == "having" && p.lex.is(prev, "avoid") {
+		return p.deny(k, c, i, object()) // "I deny having deleted it"
 	}
 	switch f {
 	case formPart, formPast:
@@ -855,8 +867,8 @@ func (p *part) purpose() bool {
 
 // earlier reports whether the part speaks of a time before the agent's work.
 func (p *part) earlier(c chain, k Kind) bool {
-	if !c.past {
-		return false
+	if c.used || !c.past {
+		return c.used
 	}
 	state := k == Running || k == Pending || k == Failed
 	return slices.ContainsFunc(p.toks, func(t token) bool { return p.lex.is(t.w, "earlier") && (state || t.w != "before") }) || p.next == "before" && state

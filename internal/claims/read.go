@@ -3,6 +3,7 @@ package claims
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // maxWords is how many words a clause may have to be read. It bounds the work for each word.
@@ -21,10 +22,18 @@ func Read(text string, names ...string) Reading {
 	}
 	toks := tokens(r.text, r.lex, known)
 	r.english = slices.ContainsFunc(toks, func(t token) bool { return t.mark == word && r.lex.known[t.w] })
-	from := 0
+	from, question := 0, false // whether the sentence before asked for something that can be claimed
 	for i, t := range toks {
 		if t.mark == stop || t.mark == asks {
-			r.sentence(toks[from:i], t.mark == asks)
+			s := toks[from:i]
+			if question && r.answers(s) {
+				r.unread(s[0].start, s[len(s)-1].end, "it answers a question of its own")
+			} else {
+				r.sentence(s, t.mark == asks)
+			}
+			if len(s) > 0 {
+				question = t.mark == asks && slices.ContainsFunc(s, func(t token) bool { return len(r.lex.senses[t.w]) > 0 })
+			}
 			from = i + 1
 		}
 	}
@@ -74,6 +83,10 @@ func (r *reader) sentence(toks []token, question bool) {
 		r.unread(toks[0].start, toks[len(toks)-1].end, why)
 		return
 	}
+	if hidden(r.text[toks[0].start:toks[len(toks)-1].end]) {
+		r.unread(toks[0].start, toks[len(toks)-1].end, "it holds characters that nobody sees")
+		return
+	}
 	segs := r.segments(toks)
 	if len(segs) == 0 {
 		return
@@ -97,6 +110,33 @@ func (r *reader) sentence(toks []token, question bool) {
 		}
 		r.segment(s, ctx, next)
 	}
+}
+
+// answers reports whether a sentence is nothing but an answer: "Yes." "Not yet."
+func (r *reader) answers(toks []token) bool {
+	return len(toks) > 0 && len(toks) < 4 && r.lex.is(toks[0].w, "answer")
+}
+
+// hidden reports whether a word of s is cut by a character that is not shown, so that people read what no list of words holds.
+func hidden(s string) bool {
+	letter, waiting := false, false
+	for _, c := range s {
+		switch {
+		case unicode.Is(unicode.Cf, c):
+			if letter {
+				return true
+			}
+			waiting = true
+		case unicode.IsLetter(c):
+			if waiting {
+				return true
+			}
+			letter = true
+		default:
+			letter, waiting = false, false
+		}
+	}
+	return false
 }
 
 // segments cuts a sentence up.
@@ -170,6 +210,8 @@ func (r *reader) begins(toks []token, i, had int) bool {
 		return next(1) != "far"
 	case "yet":
 		return had == 0
+	case "but":
+		return had == 0 || toks[i-1].w != "anything" && !r.lex.is(toks[i-1].w, "whole") // "anything but running", "everything but shop"
 	}
 	return true
 }
@@ -198,7 +240,32 @@ func (r *reader) groupMoods(segs []segment) map[int]Mood {
 			out[s.group] = Likely
 		}
 	}
+	whole := map[int]bool{}
+	for _, s := range segs { // "everything succeeded, except the deployment"
+		whole[s.group] = whole[s.group] || slices.ContainsFunc(s.toks, func(t token) bool { return r.lex.is(t.w, "whole") })
+		if whole[s.group] && out[s.group] == "" && r.exception(s) {
+			out[s.group] = Likely
+		}
+	}
 	return out
+}
+
+// exception reports whether s takes something out of what was said of all.
+func (r *reader) exception(s segment) bool {
+	if s.conn == "except" {
+		return true
+	}
+	for i, t := range s.toks {
+		next := ""
+		if i+1 < len(s.toks) {
+			next = s.toks[i+1].w
+		}
+		if (t.w == "apart" || t.w == "aside") && next == "from" || t.w == "other" && next == "than" || t.w == "save" && next == "for" ||
+			t.w == "exception" || r.lex.is(t.w, "whole") && (next == "but" || next == "except") {
+			return true
+		}
+	}
+	return false
 }
 
 // reservation reports whether s takes something back of what stands beside it: "I believe", "as far as I can tell".
@@ -210,6 +277,7 @@ func (r *reader) reservation(s segment) bool {
 		return ""
 	}
 	return len(s.toks) == 2 && r.lex.is(w(0), "agent") && r.lex.is(w(1), "opinion") ||
+		len(s.toks) == 2 && w(0) == "it" && r.lex.is(w(1), "seeming") || len(s.toks) == 3 && w(0) == "it" && w(1) == "would" && r.lex.is(w(2), "seeming") ||
 		w(0) == "as" && w(1) == "far" || w(0) == "to" && (w(1) == "my" && w(2) == "knowledge" || w(1) == "the" && w(2) == "best")
 }
 

@@ -60,7 +60,7 @@ func table(t testing.TB) []wanted {
 		if !ok {
 			t.Fatalf("line %d is no row", n)
 		}
-		out = append(out, wanted{n, block, strings.ReplaceAll(text, `\n`, "\n"), strings.TrimSpace(says)})
+		out = append(out, wanted{n, block, strings.NewReplacer(`\n`, "\n", `\u200b`, "\u200b").Replace(text), strings.TrimSpace(says)})
 	}
 	return out
 }
