@@ -37,6 +37,20 @@ func Adversaries() fs.FS {
 	return sub
 }
 
+// attempts to get round the levels of help, likewise.
+//
+//go:embed bypass
+var attempts embed.FS
+
+// Attempts is the folder of the built-in attempts, one folder each.
+func Attempts() fs.FS {
+	sub, err := fs.Sub(attempts, "bypass")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	return sub
+}
+
 // An Archive is one built-in suite.
 type Archive struct {
 	Name  string

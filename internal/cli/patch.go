@@ -122,72 +122,105 @@ func (r *rig) patchWorld(ctx context.Context, job run.Job, world episode.World) 
 	if err != nil {
 		return served, err
 	}
-	var undo []func() error
-	closeAll := sync.OnceValue(func() (err error) {
-		for i := len(undo) - 1; i >= 0; i-- {
-			err = errors.Join(err, undo[i]())
-		}
-		return err
-	})
+	w := &patchStack{rig: r, task: job.Task, world: world, dir: dir}
+	w.add((&workspace.Workspace{Dir: dir}).Remove)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, closeAll())
+			err = errors.Join(err, w.close())
 		}
 	}()
-	undo = append(undo, (&workspace.Workspace{Dir: dir}).Remove)
-	logs, err := r.patchLogs(dir)
-	if err != nil {
+	if err := w.serve(ctx, level); err != nil {
 		return served, err
 	}
-	checker, err := r.checkerOf(job.Task, level, world.Workspace, world.OnProblem)
-	if err != nil {
-		return served, err
-	}
-	undo = append(undo, checker.Close)
-	tally := mcpserve.NewTally(world.Limits.Turns, world.OnStep)
-	server := patchcheck.NewServer(checker, patchcheck.ServerConfig{Logs: logs, Tally: tally, Began: world.Began, Now: r.now})
-	cfg := tools.Config{
-		Name: "workspace", Workspace: world.Workspace, Sandbox: r.sb, Views: []tools.View{{Host: logs.Dir, Guest: logs.Guest}},
-		Limits: world.Limits, Tally: tally, OnProblem: world.OnProblem, Began: world.Began, Now: r.now,
-	}
-	if r.byHand != nil { // whoever plays by hand has one connection
-		cfg.More = []tools.Tool{{Tool: patchcheck.Tool(), Handle: server.Handle}}
-	}
-	local, err := tools.ServeLocal(ctx, cfg)
-	if err != nil {
-		return served, err
-	}
-	undo = append(undo, local.Close)
-	if r.byHand != nil {
-		r.byHand.world = local.World
-	}
-	socket := filepath.Join(dir, "m")
-	listener, err := mcpserve.ListenUnix(ctx, socket, 0o600, server.Handler())
-	if err != nil {
-		return served, err
-	}
-	undo = append(undo, listener.Close)
-	daemon := patchcheck.NewDaemon(checker, r.daemonConfig(job.Task, guestTree, func(ctx context.Context, command string) (patchcheck.ScriptResult, error) {
-		return r.bash(ctx, world.Workspace.Dir, command)
-	}))
-	sockets, err := patchcheck.ListenSockets(ctx, daemon, filepath.Join(dir, "a", "s"), filepath.Join(dir, "g", "s"))
-	if err != nil {
-		return served, err
-	}
-	undo = append(undo, sockets.Close)
-	died, alive := patchcheck.Watch(sockets.Died(), listener.Ended())
-	// What is served last is closed first; before that the agent's phase ends, so that nothing is under way.
-	undo = append(undo, server.Close, func() error { alive(); checker.EndPhase(); return nil })
+	died, alive := patchcheck.Watch(w.sockets.Died(), w.listener.Ended())
+	// What is opened last is closed first; before all, the agent's phase ends, so that nothing is under way.
+	w.add(func() error { alive(); w.checker.EndPhase(); return w.server.Close() })
 	err = patchcheck.Await(ctx, timeout, died,
-		patchcheck.Address{Name: "test_patch", Socket: socket, URL: "http://localhost" + mcpserve.Path},
-		patchcheck.Address{Name: "the daemon", Socket: sockets.Agent, URL: "http://localhost/version"})
+		patchcheck.Address{Name: "test_patch", Socket: w.socket, URL: "http://localhost" + mcpserve.Path},
+		patchcheck.Address{Name: "the daemon", Socket: w.sockets.Agent, URL: "http://localhost/version"})
 	if err != nil {
 		return served, err
 	}
 	return episode.Served{
-		Socket: local.Socket, Exhausted: tally.Exhausted(), Died: died, Close: closeAll,
-		Patch: &agent.Patch{Socket: socket, Daemon: sockets.Agent, Logs: logs.Dir},
+		Socket: w.local.Socket, Exhausted: w.tally.Exhausted(), Died: died, Close: sync.OnceValue(w.close),
+		Patch: &agent.Patch{Socket: w.socket, Daemon: w.sockets.Agent, Logs: w.logs.Dir},
 	}, nil
+}
+
+// A patchStack is all that serves one agent which repairs a vulnerability, in the order in which it was opened.
+type patchStack struct {
+	*rig
+	task  *tare.Task
+	world episode.World
+	dir   string
+	undo  []func() error
+
+	checker  *patchcheck.Checker
+	tally    *mcpserve.Tally
+	logs     *patchcheck.Logs
+	server   *patchcheck.Server
+	local    *tools.Local
+	socket   string // of test_patch
+	listener *mcpserve.Listener
+	sockets  *patchcheck.Sockets
+}
+
+func (w *patchStack) add(undo func() error) { w.undo = append(w.undo, undo) }
+
+func (w *patchStack) close() (err error) {
+	for i := len(w.undo) - 1; i >= 0; i-- {
+		err = errors.Join(err, w.undo[i]())
+	}
+	return err
+}
+
+// serve opens it all.
+func (w *patchStack) serve(ctx context.Context, level patchcheck.Level) (err error) {
+	if w.logs, err = w.patchLogs(w.dir); err != nil {
+		return err
+	}
+	if w.checker, err = w.checkerOf(w.task, level, w.world.Workspace, w.world.OnProblem); err != nil {
+		return err
+	}
+	w.add(w.checker.Close)
+	w.tally = mcpserve.NewTally(w.world.Limits.Turns, w.world.OnStep)
+	w.server = patchcheck.NewServer(w.checker, patchcheck.ServerConfig{Logs: w.logs, Tally: w.tally, Began: w.world.Began, Now: w.now})
+	if err := w.workspace(ctx); err != nil {
+		return err
+	}
+	w.socket = filepath.Join(w.dir, "m")
+	if w.listener, err = mcpserve.ListenUnix(ctx, w.socket, 0o600, w.server.Handler()); err != nil {
+		return err
+	}
+	w.add(w.listener.Close)
+	daemon := patchcheck.NewDaemon(w.checker, w.daemonConfig(w.task, guestTree, func(ctx context.Context, command string) (patchcheck.ScriptResult, error) {
+		return w.bash(ctx, w.world.Workspace.Dir, command)
+	}))
+	if w.sockets, err = patchcheck.ListenSockets(ctx, daemon, filepath.Join(w.dir, "a", "s"), filepath.Join(w.dir, "g", "s")); err != nil {
+		return err
+	}
+	w.add(w.sockets.Close)
+	return nil
+}
+
+// workspace serves the tools over the agent's tree, of which none runs code. Whoever plays by hand has one connection, so there
+// test_patch stands among them.
+func (w *patchStack) workspace(ctx context.Context) (err error) {
+	cfg := tools.Config{
+		Name: "workspace", Workspace: w.world.Workspace, Sandbox: w.sb, Views: []tools.View{{Host: w.logs.Dir, Guest: w.logs.Guest}},
+		Limits: w.world.Limits, Tally: w.tally, OnProblem: w.world.OnProblem, Began: w.world.Began, Now: w.now,
+	}
+	if w.byHand != nil {
+		cfg.More = []tools.Tool{{Tool: patchcheck.Tool(), Handle: w.server.Handle}}
+	}
+	if w.local, err = tools.ServeLocal(ctx, cfg); err != nil {
+		return err
+	}
+	w.add(w.local.Close)
+	if w.byHand != nil {
+		w.byHand.world = w.local.World
+	}
+	return nil
 }
 
 // patchLogs makes the place for logs that are too long for an answer: ours to write, the agent's to read.

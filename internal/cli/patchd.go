@@ -33,6 +33,9 @@ const (
 	tokenVariable        = "TARE_PATCHD_TOKEN"
 )
 
+// daemonName is what the daemon is called in what is printed.
+const daemonName = "daemon"
+
 // leastToken is the shortest token that is taken.
 const leastToken = 16
 
@@ -194,11 +197,11 @@ func (r *rig) patchd(ctx context.Context, task *tare.Task, level patchcheck.Leve
 			return usage("serving %s at %s: %w", what, addr, err)
 		}
 		ended, listeners = append(ended, l.Ended()), append(listeners, l)
-		r.a.note("%s at %s", what, l.URL)
+		r.a.note("%s at %s", what, strings.TrimSuffix(l.URL, map[bool]string{true: mcpserve.Path}[what == daemonName]))
 		return nil
 	}
 	if f.http != "" {
-		if err := listen("daemon", f.http, daemon.Handler(false), true); err != nil {
+		if err := listen(daemonName, f.http, daemon.Handler(false), true); err != nil {
 			return err
 		}
 	}
@@ -206,7 +209,7 @@ func (r *rig) patchd(ctx context.Context, task *tare.Task, level patchcheck.Leve
 		logs := &patchcheck.Logs{Dir: patchcheck.LogDirFrom(patchcheck.Environment), OnProblem: problem}
 		server := patchcheck.NewServer(checker, patchcheck.ServerConfig{Logs: logs, Now: r.now})
 		defer server.Close()
-		if err := listen("test_patch", f.mcp, server.Handler(), f.token != ""); err != nil {
+		if err := listen("test_patch", f.mcp, server.Handler(), !loopback(f.mcp)); err != nil {
 			return err
 		}
 	}

@@ -82,7 +82,7 @@ func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, with bes
 			return r.serve(ctx, job.Task, runner, world)
 		}
 	}
-	if strings.HasPrefix(job.Episode.Agent, "cmd:") && r.a.bridgeAt() != "" {
+	if (strings.HasPrefix(job.Episode.Agent, "cmd:") || strings.HasPrefix(job.Episode.Agent, attemptAgent)) && r.a.bridgeAt() != "" {
 		cfg.Executables = []string{r.a.bridgeAt()}
 	}
 	if r.keep {
@@ -118,6 +118,8 @@ func (r *rig) agent(job run.Job) (agent.Agent, error) {
 			script = to
 		}
 		return agent.Command(name, script)
+	case strings.HasPrefix(name, attemptAgent):
+		return r.attacker(name)
 	case isCheater(strings.TrimPrefix(name, controlAgent)):
 		return r.cheater(strings.TrimPrefix(name, controlAgent), job.Task)
 	}

@@ -24,7 +24,7 @@ import (
 
 func (a *app) prove() *cobra.Command {
 	var flags proofFlags
-	var lab bool
+	var lab, bypass bool
 	c := &cobra.Command{
 		Use:   "prove [TASK|SUITE…]",
 		Short: "Play every control twice and show that the grader tells right from wrong",
@@ -46,6 +46,9 @@ Without an argument it proves the built-in suites that need nothing from outside
 			}
 			if lab {
 				return a.lab(c.Context())
+			}
+			if bypass {
+				return a.proveBypass(c.Context(), args, flags.rows)
 			}
 			if flags.jobs < 1 || flags.passes < 1 {
 				return usage("--jobs and --passes are at least 1")
@@ -73,6 +76,7 @@ Without an argument it proves the built-in suites that need nothing from outside
 	}
 	c.Flags().BoolVar(&flags.sweepOnly, "sweep-only", false, "only the four states of each task, once; no certificate")
 	c.Flags().BoolVar(&lab, "lab", false, "the experiment: an evaluator that looks for words beside this one; no certificate")
+	c.Flags().BoolVar(&bypass, "bypass", false, "of vulnerabilities: the attempts to get round the levels of help, each at its levels; no certificate")
 	c.Flags().StringSliceVar(&flags.rows, "row", nil, "only these controls, by name; no certificate")
 	c.Flags().BoolVar(&flags.controlsOnly, "controls-only", false, "leave the adversaries out; certifies a part")
 	c.Flags().StringVar(&flags.markdown, "markdown", "", "also write the tables as Markdown to this file")

@@ -2,6 +2,7 @@ package patchcheck
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -211,5 +212,28 @@ func TestLimitStandsInTheLog(t *testing.T) {
 	text, _ := s.report(t, NoFutureTest).Text(nil)
 	if !strings.HasSuffix(text, "Full log (functional tests):\nno newline at the end\n[ended by the limit on wall: 20s]") {
 		t.Errorf("got %q", text)
+	}
+}
+
+// TestHole7WhyACheckDidNotRun: that the task lacks a check, that the build failed, that the level withholds it and that we
+// failed are four different answers.
+func TestHole7WhyACheckDidNotRun(t *testing.T) {
+	lacks := all()
+	lacks.has.IntentTests = false
+	unbuilt := all()
+	unbuilt.build = false
+	for want, r := range map[string]Report{
+		"- intent tests: passed (the task has none)":                         lacks.report(t, FullAssistance),
+		"- intent tests: not run (the build failed)":                         unbuilt.report(t, FullAssistance),
+		"Not available at difficulty level 1 (NO_INTENT_TEST): intent tests": all().report(t, NoIntentTest),
+	} {
+		if text, _ := r.Text(nil); !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, text)
+		}
+	}
+	broken := all()
+	broken.fail = map[string]error{"intent": errors.New("ours")}
+	if _, err := sequence(t.Context(), FullAssistance, broken.has, broken, func(Stage) {}); err == nil || err.Error() != "checking intent tests: ours" {
+		t.Errorf("a failure of ours: %v", err)
 	}
 }
