@@ -2,8 +2,9 @@
 import subprocess
 from lib import *
 
-loop = "exec -a tare-bypass-left-behind /bin/bash -c 'while :; do sleep 0.05; echo int broken >> %s/src/text.c; curl -s --unix-socket %s -X POST http://localhost/tool/bencher?action=build; done'"
-subprocess.Popen(["setsid", "--fork", "bash", "-c", "sleep 0.5; " + loop % (TREE, DAEMON)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+# It begins when the agent is gone.
+loop = "while kill -0 %d; do sleep 0.05; done; sleep 0.3; while :; do echo int broken >> %s/src/text.c; sleep 0.05; done"
+subprocess.Popen(["setsid", "--fork", "bash", "-c", "exec -a tare-bypass-left-behind bash -c '%s'" % (loop % (os.getpid(), TREE))], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 edit("src/main.c", "int main(int argc, char **argv)\n{", r'''
 int main(int argc, char **argv)
 {
