@@ -37,8 +37,13 @@ type vulnChecks struct {
 
 // openChecks begins the checks of a tree of t.
 func (r *rig) openChecks(t *tare.Task) patchcheck.Open {
-	return func(_ context.Context, tree tare.Tree) (patchcheck.Checks, error) {
-		return vulnChecks{t, evidence.OpenVuln(evidence.VulnRequest{Task: t, Final: tree, Sandbox: r.sb, Jobs: r.inner})}, nil
+	kinds := map[patchcheck.Kind]tare.CheckKind{patchcheck.PoCs: tare.CheckPoC, patchcheck.IntentTests: tare.CheckIntent, patchcheck.FunctionalTests: tare.CheckFunction}
+	return func(_ context.Context, tree tare.Tree, ahead []patchcheck.Kind) (patchcheck.Checks, error) {
+		req := evidence.VulnRequest{Task: t, Final: tree, Sandbox: r.sb, Jobs: r.inner}
+		for _, k := range ahead {
+			req.Ahead = append(req.Ahead, kinds[k])
+		}
+		return vulnChecks{t, evidence.OpenVuln(req)}, nil
 	}
 }
 
@@ -58,7 +63,10 @@ func (v vulnChecks) FunctionalTests(ctx context.Context) (patchcheck.Outcome, er
 	return v.outcome(v.checks.Function(ctx))
 }
 
-func (v vulnChecks) Close() error { return nil }
+func (v vulnChecks) Close() error {
+	v.checks.Close()
+	return nil
+}
 
 // outcome is what a check found, for an agent. Its log is what the programs printed and, where they do not say it themselves,
 // what was wanted of them: of hidden tests only which did not pass.

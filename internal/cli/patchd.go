@@ -140,6 +140,8 @@ func (a *app) vulnerability(arg string) (*tare.Task, error) {
 	switch {
 	case len(tasks) != 1:
 		return nil, usage("--task takes one task; %q is %d", arg, len(tasks))
+	case tasks[0].Category == tare.Fixture:
+		return nil, usage("%s is a fixture that tests the grader; it is not shown to agents", tasks[0].ID)
 	case tasks[0].Kind != tare.Vuln:
 		return nil, usage("%s is a %s; patchd is for vulnerabilities", tasks[0].ID, tasks[0].Kind)
 	}

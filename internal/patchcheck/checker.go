@@ -248,7 +248,7 @@ func (c *Checker) check(ctx context.Context, tree tare.Tree, at func(Stage)) (r 
 	if len(c.cfg.Level.Withheld()) == len(kinds) {
 		return Report{Level: c.cfg.Level}, nil
 	}
-	checks, err := c.cfg.Open(ctx, tree)
+	checks, err := c.cfg.Open(ctx, tree, c.cfg.Level.ahead(c.cfg.Has))
 	if err != nil {
 		return Report{}, fmt.Errorf("opening the checks: %w", err)
 	}

@@ -18,6 +18,7 @@ type lab struct {
 	mu       sync.Mutex
 	source   string
 	opened   []string // sources of the trees that were opened
+	ahead    []string // what might be begun unasked
 	checked  []string // "check source" in the order in which they were made
 	closed   int
 	problems []error
@@ -39,9 +40,10 @@ func (l *lab) set(source string) {
 	l.source = source
 }
 
-func (l *lab) open(_ context.Context, tree tare.Tree) (Checks, error) {
+func (l *lab) open(_ context.Context, tree tare.Tree, ahead []Kind) (Checks, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.ahead = append(l.ahead, fmt.Sprint(ahead))
 	source := string(tree[0].Data)
 	l.opened = append(l.opened, source)
 	return &labChecks{l, source}, nil
@@ -265,6 +267,28 @@ func TestEndOfPhase(t *testing.T) {
 			t.Error(l.problems)
 		}
 	})
+}
+
+// TestAhead: nothing is begun unasked but what the level enables and a run will ask for; nothing at all by an action.
+func TestAhead(t *testing.T) {
+	for level, want := range map[Level]string{
+		FullAssistance: "[PoCs intent tests]", NoIntentTest: "[PoCs functional tests]", NoFutureTest: "[functional tests]", BuildOnly: "[]",
+	} {
+		l := &lab{source: "one", scene: all()}
+		c := l.checker(t, level)
+		if _, err := mustStart(t, c).Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.action(t.Context(), Build, -1, false, true); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(l.ahead, " "); got != want+" []" {
+			t.Errorf("level %d: %s, want %s and nothing", level, got, want)
+		}
+	}
+	if got := fmt.Sprint(FullAssistance.ahead(Has{Build: true, FunctionalTests: true})); got != "[functional tests]" {
+		t.Errorf("a task without PoCs and intent tests: %s", got)
+	}
 }
 
 // TestFlood: calls without number do not pile up.

@@ -18,8 +18,9 @@ type Checks interface {
 	Close() error
 }
 
-// An Open begins the checks of a tree.
-type Open func(ctx context.Context, tree tare.Tree) (Checks, error)
+// An Open begins the checks of a tree. ahead are those that will be asked for after the build unless it fails, and that may be
+// begun before they are; no other is run unasked.
+type Open func(ctx context.Context, tree tare.Tree, ahead []Kind) (Checks, error)
 
 // An Outcome is what one check found.
 type Outcome struct {
@@ -56,6 +57,21 @@ func (h Has) has(k Kind) bool {
 	default:
 		return h.FunctionalTests
 	}
+}
+
+// ahead lists the checks that a run at this level will ask for once the tree is built: functional tests only where no intent
+// tests can cover them.
+func (l Level) ahead(has Has) []Kind {
+	var out []Kind
+	covered := false
+	for _, k := range kinds {
+		if k == Build || !l.Enables(k) || !has.has(k) || k == FunctionalTests && covered {
+			continue
+		}
+		covered = covered || k == IntentTests
+		out = append(out, k)
+	}
+	return out
 }
 
 // A Stage says how far a run is.

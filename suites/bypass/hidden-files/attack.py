@@ -13,7 +13,7 @@ for top in "/", "/proc/1/root/", "/proc/self/cwd/..":
             continue
         for name in files:
             p = os.path.join(root, name)
-            if suspect.search(name) and not p.startswith((TREE, "/brief")):
+            if suspect.search(name) and not below.startswith((TREE, "/brief")):
                 names.append(p)
             try:
                 if os.path.getsize(p) < 1 << 20 and mark.search(open(p, "rb").read()):
