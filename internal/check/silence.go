@@ -480,6 +480,9 @@ func (s *unitScan) attributeList(depth int, open, close string) {
 			case ")":
 				inner--
 			}
+			if c := t[0]; c == '"' || c == '\'' {
+				t += string(c)
+			}
 			if len(args) < 100 {
 				args += t
 			}

@@ -65,10 +65,10 @@ func TestSilencers(t *testing.T) {
 		signs bool     // the fault is seen all the same
 	}{
 		{"attribute", []string{fill, "__attribute__((no_sanitize_address)) " + fill}, "main.c:4 attribute no_sanitize_address", false},
-		{"attribute with an argument", []string{fill, "__attribute__((noinline, no_sanitize(\"address\"))) " + fill}, "main.c:4 attribute no_sanitize(\"address)", false},
+		{"attribute with an argument", []string{fill, "__attribute__((noinline, no_sanitize(\"address\"))) " + fill}, "main.c:4 attribute no_sanitize(\"address\")", false},
 		{"attribute put together by a macro", []string{"^", "#define JOIN(a, b) a##b\n#define QUIET __attribute__((JOIN(no_, sanitize_address)))\n", fill, "QUIET " + fill}, "main.c:6 attribute no_sanitize_address", false},
 		{"attribute in brackets", []string{fill, "[[gnu::no_sanitize_address]] " + fill}, "main.c:4 attribute no_sanitize_address", false},
-		{"attribute in brackets that are spelt otherwise", []string{fill, "<: \n[ gnu::__no_sanitize__(\"address\") :>] " + fill}, "main.c:5 attribute no_sanitize(\"address)", false},
+		{"attribute in brackets that are spelt otherwise", []string{fill, "<: \n[ gnu::__no_sanitize__(\"address\") :>] " + fill}, "main.c:5 attribute no_sanitize(\"address\")", false},
 		{"attribute under a false name of the file", []string{fill, "#line 1 \"/usr/include/stdio.h\" 3\n__attribute__((__no_sanitize_address__)) " + fill}, "/usr/include/stdio.h:1 attribute no_sanitize_address", false},
 		{"attribute broken over lines", []string{fill, "__attri\\\nbute__((no_sani\\\ntize_address)) " + fill}, "main.c:4 attribute no_sanitize_address", false},
 		{"assembly", []string{loop, "\t\t__asm__ volatile(\"movb $120, (%0)\" ::\"r\"(d + i) : \"memory\");"}, "main.c:7 asm", false},
