@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"tare"
 	"tare/internal/canary"
 	"tare/internal/report"
@@ -261,33 +259,4 @@ func orNone(o tare.Outcome) string {
 		return "not played"
 	}
 	return string(o)
-}
-
-func (a *app) diff() *cobra.Command {
-	return &cobra.Command{
-		Use:   "diff RUN RUN",
-		Short: "Name the verdicts that differ between two runs of canaries",
-		Long: `diff names each canary whose verdict moved between two runs: of a cheap and a paid environment, or before and after a change of
-the harness. Exit code 1 when one did.`,
-		Example: "  tare diff 3f2a9c1b7d04 91bc02aa7714",
-		Args:    cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			var ids [2]string
-			var sides [2][]run.Result
-			for i, arg := range args {
-				id, err := a.findRun(arg)
-				if err != nil {
-					return usage("there is no run %q in %s", arg, a.state)
-				}
-				if sides[i], err = a.results(id); err != nil {
-					return err
-				}
-				ids[i] = id
-				if !areCanaries(sides[i]) {
-					return usage("run %s is none of canaries", id)
-				}
-			}
-			return a.diffCanaries(ids[0], ids[1], sides[0], sides[1])
-		},
-	}
 }
