@@ -51,7 +51,7 @@ func Explain(task *tare.Task, record tare.Record, v tare.Verdict, gate string) s
 		}
 	}
 	explainScenario(&b, task, record, g)
-	explainVuln(&b, task, record, g)
+	explainVuln(&b, record, g)
 	s := b.String()
 	if len(s) > maxExplain {
 		s = strings.ToValidUTF8(s[:maxExplain-40], "") + "\n… (cut)\n"

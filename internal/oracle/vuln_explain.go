@@ -10,9 +10,9 @@ import (
 
 // explainVuln shows the checks behind a gate of a vulnerability: those that it cites, and beside each of the patched tree the
 // control of the same kind.
-func explainVuln(b *strings.Builder, task *tare.Task, rec tare.Record, g tare.Gate) {
+func explainVuln(b *strings.Builder, rec tare.Record, g tare.Gate) {
 	ev := rec.Evidence.Vuln
-	if ev == nil || task.Vuln == nil {
+	if ev == nil {
 		return
 	}
 	switch g.Name {
