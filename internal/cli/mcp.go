@@ -80,7 +80,7 @@ func (a *app) mcp() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp TASK",
 		Short: "Serve a task's world over MCP, on stdio or HTTP",
-		Long: `mcp serves the six tools over a fresh workspace of the task, or the world of a scenario, to any MCP client. With --record it also writes the
+		Long: `mcp serves the six tools over a fresh workspace of the task, of a vulnerability five and test_patch, or the world of a scenario, to any MCP client. With --record it also writes the
 trajectory, and grades the workspace when the client leaves (stdio) or on Ctrl-C (HTTP); the verdict goes to stderr and to
 FILE.verdict.json.
 
@@ -98,8 +98,14 @@ The server runs outside any sandbox and its binary holds the answers: for trying
 			if tasks[0].Category == tare.Fixture {
 				return usage("%s is a fixture that tests the grader; it is not shown to agents", tasks[0].ID)
 			}
+			level := ""
+			if tasks[0].Kind == tare.Vuln {
+				if level, err = (runFlags{}).helpLevel(tasks); err != nil {
+					return err
+				}
+			}
 			return a.withRig(c.Context(), func(ctx context.Context, r *rig) error {
-				return a.playByHand(ctx, r, tasks[0], addr, record)
+				return a.playByHand(ctx, r, tasks[0], level, addr, record)
 			})
 		},
 	}
@@ -110,7 +116,7 @@ The server runs outside any sandbox and its binary holds the answers: for trying
 	return c
 }
 
-func (a *app) playByHand(ctx context.Context, r *rig, task *tare.Task, addr, record string) error {
+func (a *app) playByHand(ctx context.Context, r *rig, task *tare.Task, level, addr, record string) error {
 	w := io.Writer(io.Discard)
 	if record != "" {
 		f, err := os.OpenFile(record, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
@@ -127,6 +133,7 @@ func (a *app) playByHand(ctx context.Context, r *rig, task *tare.Task, addr, rec
 		r.byHand.left = cancel
 	}
 	job := run.Job{Task: task, Episode: r.episode(task, byHandAgent)}
+	job.Episode.Level = level
 	job.Episode.Limits.Wall, job.Episode.Limits.Turns = byHandWall, 0 // people take their time
 	rec, err := r.play(ctx, job, w)
 	if r.byHand.err != nil {

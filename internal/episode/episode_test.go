@@ -325,6 +325,17 @@ func TestOurFailures(t *testing.T) {
 			}
 			c.Agent = played(done)
 		}, "world", "stuck", true},
+		"world that dies": {func(c *episode.Config) { // the agent, which would wait for ever, is stopped at once
+			dead := make(chan struct{})
+			c.Serve = func(context.Context, episode.World) (episode.Served, error) {
+				return episode.Served{Died: dead, Close: func() error { return nil }}, nil
+			}
+			c.Agent = played(func(ctx context.Context, _ tare.Brief, _ agent.World) (agent.Ending, error) {
+				close(dead)
+				<-ctx.Done()
+				return agent.Ending{Stop: tare.Cancelled}, nil
+			})
+		}, "world", "stopped answering", true},
 		"agent of ours": {func(c *episode.Config) {
 			c.Agent = played(func(context.Context, tare.Brief, agent.World) (agent.Ending, error) {
 				return agent.Ending{Stop: tare.EndTurn}, errors.New("our bug")
