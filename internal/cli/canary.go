@@ -127,13 +127,14 @@ func (a *app) playCanaries(ctx context.Context, r *rig, plan run.Plan, jobs int)
 }
 
 func (a *app) endCanaries(id string, manifest *suite.Canaries, tasks []*tare.Task, results []run.Result, interrupted bool, f canaryFlags) error {
-	s, err := canary.Summarize(canary.Rows(results))
+	rows := canary.Rows(results)
+	s, err := canary.Summarize(rows)
 	if err != nil {
 		return err
 	}
 	whole := allPlayed(results) && len(tasks) == len(manifest.Tasks)
 	if whole {
-		if err := a.certifyHarness(id, manifest, results[0].Job.Episode, s); err != nil {
+		if err := a.certifyHarness(id, manifest, results[0].Job.Episode, rows, s); err != nil {
 			return err
 		}
 	}
@@ -329,7 +330,7 @@ func (r *rig) showFixtures(ctx context.Context, tasks []*tare.Task) error {
 		r.shown[t.Hash] = ev
 	}
 	if len(bad) > 0 {
-		return usage("%s that nobody could answer; nothing was sent:\n  %s", many(len(bad), "canarie"), strings.Join(bad, "\n  "))
+		return usage("%s that nobody could answer; nothing was sent:\n  %s", manyCanaries(len(bad)), strings.Join(bad, "\n  "))
 	}
 	return nil
 }

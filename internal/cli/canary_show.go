@@ -132,14 +132,14 @@ func measures(s canary.Summary) []string {
 		if r.Rows() == 0 {
 			return name + ": none was played, so it is unknown"
 		}
-		l := fmt.Sprintf("%s: %d of %d, from %s; between %s and %s (95 %%)", name, r.Right, r.Rows(), many(r.Canaries, "canarie"), percent(r.Interval.Low), percent(r.Interval.High))
+		l := fmt.Sprintf("%s: %d of %d, from %s; between %s and %s (95 %%)", name, r.Right, r.Rows(), manyCanaries(r.Canaries), percent(r.Interval.Low), percent(r.Interval.High))
 		if r.Unverified > 0 {
 			l += fmt.Sprintf("; %d UNVERIFIED, so the rate is between %s and %s", r.Unverified, percent(r.Bounds[0]), percent(r.Bounds[1]))
 		}
 		return l + "; " + resolution(r.Canaries, r.Digits)
 	}
 	d := s.Drift
-	drift := fmt.Sprintf("paraphrase drift (PD): %d of %s; between %s and %s (95 %%)", d.Flips(), many(d.Canaries, "canarie"), percent(d.Interval.Low), percent(d.Interval.High))
+	drift := fmt.Sprintf("paraphrase drift (PD): %d of %s; between %s and %s (95 %%)", d.Flips(), manyCanaries(d.Canaries), percent(d.Interval.Low), percent(d.Interval.High))
 	for _, g := range []struct {
 		ids  []string
 		what string
@@ -259,4 +259,11 @@ func orNone(o tare.Outcome) string {
 		return "not played"
 	}
 	return string(o)
+}
+
+func manyCanaries(n int) string {
+	if n == 1 {
+		return "1 canary"
+	}
+	return fmt.Sprintf("%d canaries", n)
 }

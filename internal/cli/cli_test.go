@@ -58,6 +58,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TICKETS", filepath.Join(root, "suites", "tickets"))
 			env.Setenv("GOTICKETS", filepath.Join(root, "suites", "tickets-go"))
 			env.Setenv("BIN", bin)
+			env.Setenv("CANARIES", filepath.Join(root, "internal", "cli", "testdata", "seed-canaries"))
 			env.Setenv("TASKS", filepath.Join(root, "internal", "cli", "testdata", "tasks"))
 			env.Setenv("TARE_STATE", filepath.Join(env.WorkDir, "state"))
 			return nil

@@ -25,6 +25,7 @@ import (
 func (a *app) prove() *cobra.Command {
 	var flags proofFlags
 	var lab, bypass bool
+	var adapter, out, checked string
 	c := &cobra.Command{
 		Use:   "prove [TASK|SUITE…]",
 		Short: "Play every control twice and show that the grader tells right from wrong",
@@ -39,7 +40,7 @@ Of a scenario it plays the scripted agents, and changes the record of a good one
 pass. A suite of scenarios is proven when each variant was made of three of them or more.
 
 Without an argument it proves the built-in suites that need nothing from outside; one that does is to be named.`,
-		Example: "  tare prove tickets/bugfix_inventory\n  tare prove tickets --jobs 2 --markdown proof.md\n  tare prove tickets --sweep-only\n  tare prove --lab",
+		Example: "  tare prove tickets/bugfix_inventory\n  tare prove tickets --jobs 2 --markdown proof.md\n  tare prove tickets --sweep-only\n  tare prove --lab\n  tare prove tickets --agent cmd:my_agent/run_agent.sh\n  tare prove --check certificate.json",
 		RunE: func(c *cobra.Command, args []string) error {
 			if lab && len(args) > 0 {
 				return usage("--lab has tickets of its own: %s", strings.Join(proof.LabTasks(), ", "))
@@ -49,6 +50,9 @@ Without an argument it proves the built-in suites that need nothing from outside
 			}
 			if bypass {
 				return a.proveBypass(c.Context(), args, flags.rows)
+			}
+			if checked != "" {
+				return a.checkCertificate(c.Context(), checked, args)
 			}
 			if flags.jobs < 1 || flags.passes < 1 {
 				return usage("--jobs and --passes are at least 1")
@@ -70,11 +74,18 @@ Without an argument it proves the built-in suites that need nothing from outside
 				if err != nil {
 					return err
 				}
-				return a.showProof(tables, flags.markdown)
+				shown := a.showProof(tables, flags.markdown)
+				if adapter == "" {
+					return shown
+				}
+				return errors.Join(shown, a.proveHarness(ctx, r, tasks, adapter, out, flags.jobs))
 			})
 		},
 	}
 	c.Flags().BoolVar(&flags.sweepOnly, "sweep-only", false, "only the four states of each task, once; no certificate")
+	c.Flags().StringVar(&adapter, "agent", "", "also send the built-in canaries through this adapter, and write one certificate of both")
+	c.Flags().StringVar(&out, "certificate", "certificate.json", "with --agent: where the certificate goes")
+	c.Flags().StringVar(&checked, "check", "", "check a certificate against this binary and its suites; the tasks that are not built in are named as arguments")
 	c.Flags().BoolVar(&lab, "lab", false, "the experiment: an evaluator that looks for words beside this one; no certificate")
 	c.Flags().BoolVar(&bypass, "bypass", false, "of vulnerabilities: the attempts to get round the levels of help, each at its levels; no certificate")
 	c.Flags().StringSliceVar(&flags.rows, "row", nil, "only these controls, by name; no certificate")

@@ -29,6 +29,7 @@ type runFlags struct {
 	junit   string
 	html    string
 	level   string
+	proven  bool
 }
 
 func (a *app) run() *cobra.Command {
@@ -68,6 +69,7 @@ Interrupt once to finish what is running and stop, twice to stop now; the same c
 	fs.Int64Var(&f.seed, "seed", 0, "seed of the run; another one is another run")
 	fs.DurationVar(&f.wall, "wall", 0, "time limit of an episode; default: the task's")
 	fs.IntVar(&f.turns, "turns", 0, "tool calls of an episode; default: the task's")
+	fs.BoolVar(&f.proven, "require-proven", false, "play nothing unless every grader is proven and every command has passed its canaries (exit 3)")
 	fs.BoolVar(&f.keep, "keep", false, "leave the workspaces and say where they are")
 	fs.StringVar(&f.level, "level", "", "of vulnerabilities: how much the agent may check while it works, from 0 (everything) to 4 (nothing); default: SSE_DIFFICULTY, else 2")
 	fs.BoolVar(&f.heldOut, "held-out", true, "play held-out tasks too")
@@ -174,6 +176,11 @@ func (a *app) runTasks(ctx context.Context, tasks []*tare.Task, f runFlags) erro
 		if err != nil {
 			return err
 		}
+		if f.proven {
+			if err := a.requireProven(plan); err != nil {
+				return err
+			}
+		}
 		if err := a.canKeep(f.junit, f.html); err != nil {
 			return err
 		}
@@ -224,7 +231,7 @@ func (a *app) playPlan(ctx context.Context, r *rig, plan run.Plan, jobs int) (id
 		}
 	}()
 	bar := a.progress()
-	rg := run.Rig{Play: r.play, Recorder: r.store, Jobs: jobs, Attempts: 3, Grader: r.grader, Proof: a.proofOf, Progress: a.runProgress(bar, len(plan.Jobs))}
+	rg := run.Rig{Play: r.play, Recorder: r.store, Jobs: jobs, Attempts: 3, Grader: r.grader, Proof: a.proofOf, Ceiling: a.ceiling, Progress: a.runProgress(bar, len(plan.Jobs))}
 	results, err = rg.Run(ctx, id, plan, stop)
 	bar.clear()
 	select {

@@ -128,6 +128,9 @@ func (a *app) resultsWith(id string, named []string) ([]run.Result, error) {
 		switch {
 		case err == nil:
 			r.Record, r.Verdict, r.History = kept.Record, a.withProof(task, kept.Verdict()), kept.Verdicts
+			if task.Kind != tare.Canary {
+				r.Verdict.Proof.Ceiling = a.ceiling(ep.Agent)
+			}
 		case !errors.Is(err, store.ErrNotFound):
 			return nil, err
 		}

@@ -162,7 +162,7 @@ func proofWord(rows []Row) string {
 
 // writeFooter says what the table's numbers cover and what its marks mean.
 func (g grid) writeFooter(b *strings.Builder, o Options) {
-	text := []string{countLine(Count(g.rows)), g.proofLine()}
+	text := append([]string{countLine(Count(g.rows)), g.proofLine()}, g.harnessLines()...)
 	legend := []string{}
 	for _, o := range []tare.Outcome{tare.Pass, tare.Fail, tare.Unverified, ""} {
 		if slices.ContainsFunc(g.rows, func(r Row) bool { return r.Verdict.Outcome == o }) {
@@ -212,6 +212,24 @@ func (g grid) proofLine() string {
 	default:
 		return fmt.Sprintf("proof: %d of %d tasks proven; a score counts these only, and 'tare prove' makes more", proven, played)
 	}
+}
+
+// harnessLines say, for each command, what the canaries that were sent through it make of its scores.
+func (g grid) harnessLines() []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, r := range g.rows {
+		if !strings.HasPrefix(r.Episode.Agent, "cmd:") || !r.played() || seen[r.Episode.Agent] {
+			continue
+		}
+		seen[r.Episode.Agent] = true
+		if c := r.Verdict.Proof.Ceiling; c != nil {
+			out = append(out, fmt.Sprintf("harness: canaries put the ceiling of what %s scores at %.0f %%", line(r.agent(), nameLimit), 100**c))
+		} else {
+			out = append(out, fmt.Sprintf("harness: no canaries have passed through %s, so nothing shows that it can report a failure", line(r.agent(), nameLimit)))
+		}
+	}
+	return out
 }
 
 // heldOut is the note behind the name of a held-out task.

@@ -76,6 +76,7 @@ type Rig struct {
 	Jobs     int      // played at once; below 1 is 1
 	Attempts int      // of an episode that infrastructure ends; below 1 is 1
 	Proof    func(*tare.Task) tare.Proof
+	Ceiling  func(agent string) *float64 // of scores that come through that adapter, as its canaries showed; nil: unknown
 	Grader   tare.Digest
 	Progress func(Event) // called from several goroutines, one at a time
 
@@ -279,6 +280,9 @@ func (r *Rig) Judge(task *tare.Task, record tare.Record, hash tare.Digest) tare.
 	v.Proof = tare.Proof{Status: tare.Unproven}
 	if r.Proof != nil {
 		v.Proof = r.Proof(task)
+	}
+	if r.Ceiling != nil && task.Kind != tare.Canary {
+		v.Proof.Ceiling = r.Ceiling(record.Trajectory.Episode.Agent)
 	}
 	return v
 }
