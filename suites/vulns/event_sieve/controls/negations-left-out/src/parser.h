@@ -1,0 +1,20 @@
+#ifndef PARSER_H
+#define PARSER_H
+
+#include "node.h"
+
+#define MOST_LEVELS 200
+
+struct parser {
+    int level; /* parentheses that are open, and "not" whose part has not ended */
+    struct lexer lexer;
+    struct token next; /* the one that is not used yet */
+};
+
+/*
+ * parser_read reads the expression that is the whole text. It returns NULL where there is none, and then p->lexer.error
+ * says why. The caller frees what it returns.
+ */
+struct node *parser_read(struct parser *p, const char *text);
+
+#endif

@@ -1,0 +1,2 @@
+#!/bin/sh
+exec sh tests/run.sh

@@ -1,0 +1,3 @@
+./sieve
+print
+-
