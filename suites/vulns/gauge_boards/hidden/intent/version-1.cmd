@@ -1,0 +1,5 @@
+/usr/bin/python3
+-m
+gauges
+show
+-
