@@ -65,7 +65,7 @@ echo 'def total(prices): return sum(prices)' >src/shop/cart.py
 post write_file '{"path": "through/mcp.txt", "content": "x", "note": "from inside"}' | grep -o 'wrote through/mcp.txt'
 touch "$(dirname "$0")/new" 2>/dev/null || echo read-only
 touch "$TARE_PROMPT_FILE" 2>/dev/null || echo read-only
-env | grep -c ^TARE_
+env | grep -o '^TARE_[A-Z_]*' | sort | xargs
 `)
 	if err := os.WriteFile(filepath.Join(filepath.Dir(p), "beside"), []byte("a file beside\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ env | grep -c ^TARE_
 		t.Fatal(err)
 	}
 	end, err := a.Play(t.Context(), brief, s.World)
-	want := "in /workspace, /workspace\nsame prompt\n# The first price is lost\n\nMend `total`.\na file beside\nwrote through/mcp.txt\nread-only\nread-only\n3"
+	want := "in /workspace, /workspace\nsame prompt\n# The first price is lost\n\nMend `total`.\na file beside\nwrote through/mcp.txt\nread-only\nread-only\nTARE_MCP_URL TARE_PROMPT_FILE TARE_USAGE_FILE TARE_WORKSPACE"
 	end.Said = nil // asked below
 	if diff := cmp.Diff(agent.Ending{Stop: tare.EndTurn, Final: want}, end); err != nil || diff != "" {
 		t.Errorf("%v, ending (-want +got):\n%s", err, diff)
@@ -92,7 +92,7 @@ env | grep -c ^TARE_
 		t.Errorf("recorded %+v", steps)
 	}
 	x := a.(agent.Exposer).Exposes(brief)
-	if diff := cmp.Diff([]string{filepath.Dir(p)}, x.Dirs); diff != "" || len(x.Args) != 2 || len(x.Env) != 3 {
+	if diff := cmp.Diff([]string{filepath.Dir(p)}, x.Dirs); diff != "" || len(x.Args) != 3 || len(x.Env) != 4 {
 		t.Errorf("exposes %+v", x)
 	}
 }
