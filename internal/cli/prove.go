@@ -327,7 +327,8 @@ func writeProof(w io.Writer, tables []proof.Table, o report.Options) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n%s, %s, %d not as they must be%s\n", many(len(tables), "task"), many(rows, "control"), wrong, unsteadyText(tables))
+	said := fmt.Sprintf("%s, %s, %d not as they must be%s", many(len(tables), "task"), many(rows, "control"), wrong, unsteadyText(tables))
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(report.Wrap(said, width), "\n"))
 	return err
 }
 
