@@ -25,7 +25,7 @@ func number(v float64) *float64 { return &v }
 func fixture() (*tare.Task, map[string]tare.Verdict) {
 	one := tare.Value{Kind: tare.KindInt, Text: "1"}
 	task := &tare.Task{
-		ID: "s/t", Hash: "sha256:task",
+		ID: "s/t", Kind: tare.Ticket, Hash: "sha256:task",
 		Cases: []tare.Case{{ID: "used", Want: tare.Want{Exact: &one}}, {ID: "idle", Want: tare.Want{Exact: &one}}},
 		Twins: []tare.Twin{{Name: "w", Of: "a"}},
 		Controls: []tare.Control{
