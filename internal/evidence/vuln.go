@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,7 +21,6 @@ type VulnRequest struct {
 	Sandbox    sandbox.Sandbox
 	Jobs       int                          // how many commands may run at a time; default 2
 	Only       func(tare.CheckKind) bool    // nil: all. What others need, the build, is made in any case
-	Modules    string                       // of Go: a module cache, see [check.ModuleStore]; "" for none
 	Controls   bool                         // observe the unpatched tree as well, and of benign inputs the reference
 	Cache      *VulnCache                   // of what controls observe; nil: none
 	UntilFault bool                         // of one kind no more programs are started after one that shows a fault or is ended by a limit: enough to tell what catches a tree that is known to be wrong
@@ -361,7 +361,10 @@ func (w *vulnWorld) buildOf(ctx context.Context, kind tare.CheckKind, s check.Su
 		return check.Built{}, c, err
 	}
 	defer free()
-	s.Language, s.Modules, s.OnOutput = w.Task.Vuln.Language, w.Modules, w.output(kind)
+	s.Language, s.OnOutput = w.Task.Vuln.Language, w.output(kind)
+	if s.Modules, err = w.needed(ctx); err != nil {
+		return check.Built{}, c, err
+	}
 	s.Look = w.Controls && (w == w.fix || w == w.seed)
 	b, err := s.Build(ctx, w.Sandbox)
 	if err != nil {
@@ -377,6 +380,27 @@ func (w *vulnWorld) buildOf(ctx context.Context, kind tare.CheckKind, s check.Su
 	}
 	c.Log, c.LogDigest = b.Log.Bytes(), b.Log.Digest()
 	return b, c, nil
+}
+
+// needed is the cache of the modules that builds in Go may need: those of the task's own trees. What an agent's go.mod names is
+// not fetched.
+func (s *VulnChecks) needed(ctx context.Context) (string, error) {
+	v := s.Task.Vuln
+	if v.Language != "go" {
+		return "", nil
+	}
+	var over tare.Tree
+	if v.Driver != nil {
+		over = v.Driver.Files
+	}
+	if v.Intent != nil {
+		over = over.Overlay(v.Intent.Files)
+	}
+	trees := []tare.Tree{s.Task.Seed.Overlay(over)}
+	for _, r := range s.Task.References {
+		trees = append(trees, s.Task.Seed.Overlay(r.Fix).Overlay(over))
+	}
+	return check.ModuleStore{Dir: filepath.Join(filepath.Dir(s.Sandbox.StateDir()), "modules")}.Needs(ctx, trees...)
 }
 
 // driver lays the driver over what was built and builds it, unless that was done.
@@ -566,7 +590,11 @@ func (w *vulnWorld) tests(ctx context.Context, kind tare.CheckKind, set *tare.Te
 	if !w.asLeft || set != w.Task.Vuln.Function {
 		t = t.Overlay(set.Files)
 	}
-	req := check.TestRequest{Tree: t, Nodes: set.IDs, Wall: set.Wall, Steered: w.asLeft, Modules: w.Modules, OnOutput: w.output(kind)}
+	modules, err := w.needed(ctx)
+	if err != nil {
+		return c, err
+	}
+	req := check.TestRequest{Tree: t, Nodes: set.IDs, Wall: set.Wall, Steered: w.asLeft, Modules: modules, OnOutput: w.output(kind)}
 	if set == w.Task.Vuln.Intent {
 		for _, f := range set.Files {
 			if isSourceOf(w.Task.Vuln.Language, f.Path) {

@@ -165,7 +165,7 @@ func (w *vulnWorld) key(kind tare.CheckKind) (string, error) {
 		return "", err
 	}
 	b, err := json.Marshal([]any{
-		vulnCacheForm, tare.GraderDigest(), w.Task.Hash, w.Task.Limits.Check, w.tree.Digest(), w.world, kind, w.Sandbox.Isolation(), tools, w.Modules != "",
+		vulnCacheForm, tare.GraderDigest(), w.Task.Hash, w.Task.Limits.Check, w.tree.Digest(), w.world, kind, w.Sandbox.Isolation(), tools,
 	})
 	if err != nil {
 		return "", fmt.Errorf("naming a control: %w", err)
