@@ -291,6 +291,29 @@ func TestAhead(t *testing.T) {
 	}
 }
 
+// TestActionsFollowTheTree: tests are of the tree as it is now, a PoC is run on what the last build left, and what was built of
+// the same tree serves again.
+func TestActionsFollowTheTree(t *testing.T) {
+	l := &lab{source: "one", scene: all()}
+	c := l.checker(t, FullAssistance)
+	for _, s := range []struct {
+		source string
+		kind   Kind
+		want   string
+	}{
+		{"one", Build, "build of one"}, {"one", FunctionalTests, "tests of one"}, {"two", PoCs, "PoC0 of one"},
+		{"two", FunctionalTests, "tests of two"}, {"two", PoCs, "PoC0 of two"}, {"two", IntentTests, "intent of two"},
+	} {
+		l.set(s.source)
+		if out, err := c.action(t.Context(), s.kind, 0, false, false); err != nil || out.Stdout != s.want {
+			t.Errorf("%v of %s: %+v, %v, want %s", s.kind, s.source, out, err, s.want)
+		}
+	}
+	if got := strings.Join(l.opened, " "); got != "one two" {
+		t.Errorf("built %s", got)
+	}
+}
+
 // TestFlood: calls without number do not pile up.
 func TestFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

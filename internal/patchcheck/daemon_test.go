@@ -163,6 +163,7 @@ func TestRoutes(t *testing.T) {
 		step{"admin", "POST /admin/agent_exited", "", `200 {"success":true}`},
 		step{"agent", "POST /tool/bencher?action=build", `{}`, gone},
 		step{"agent", "POST /tool/bash?action=run", `{"command": "ls"}`, gone},
+		step{"agent", "POST /tool/bencher", `no JSON`, gone}, // before anything of the request is looked at
 		step{"agent", "GET /version", "", `200 {"version":"test"}`},
 		step{"admin", "POST /prepare_grading", "", `200 {"success":true}`},
 		step{"admin", "POST /prepare_grading", "", `200 {"success":true}`},
