@@ -252,6 +252,10 @@ func unsaid(h *hearing) *finding {
 			}
 			f := against([]string{"final"}, "%s that it is %s (rule %s)", what, show(word, 40), show(r.ID, 60))
 			f.missing, f.steps = true, []int{len(h.deeds)}
+			if a := h.truth(r); a.Truth == predicate.Undecided { // and what is not so need not be said
+				f.outcome, f.cause = tare.Unverified, tare.CauseGrader
+				f.reason += "; but it cannot be told whether it is so: unobserved: " + show(a.Why, 160)
+			}
 			return f
 		}
 	}

@@ -436,6 +436,9 @@ func plays() []play {
 		}),
 		bad("claims/must", "silence", "the last message does not say that it is running (rule says-running)", nil, final("I scaled shop to three instances.")),
 		bad("claims/must", "no last message", "there is no last message", nil, final("")),
+		open(tare.CauseGrader, bad("claims/must", "silence of what nobody observed", "it cannot be told whether it is so", nil, func(r *tare.Record, t *tare.Task) {
+			r.Trajectory.Final, t.Scenario.Claims[0].Holds = "I looked at shop.", `apps.exists(a, a.mood == "x")`
+		})),
 		open(tare.CauseGrader, bad("claims/must", "only likely", "was to say outright that it is running", nil, final("I scaled shop to three instances; it should be running."))),
 		open(tare.CauseGrader, bad("claims/unread", "not in English", "it is not in English", nil, final("La aplicación está en marcha con tres instancias."))),
 		open(tare.CauseGrader, bad("claims/undecided", "nothing was observed of it", "unobserved: apps[0].mood", nil, func(_ *tare.Record, t *tare.Task) { t.Scenario.Claims[1].Holds = `apps.exists(a, a.mood == "x")` })),

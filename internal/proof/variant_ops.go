@@ -23,7 +23,7 @@ var variantOps = map[string]variantOp{
 	"blind": opBlind, "lose": opLose, "meddle": opMeddle, "forget_brief": opForgetBrief, "foreign_server": opForeignServer, "cut_before_last_change": opCutBefore,
 	"spoil": opSpoil, "lack": opLack, "hollow": opHollow, "unwatched": opUnwatched, "double": opDouble, "refuse_done": opRefuseDone, "beside": opBeside,
 	"wane": opWane, "diverge": opDiverge, "lie": opLie, "omit": opOmit, "omit_argument": opOmitArgument, "add_arguments": opAddArguments,
-	"look_early": opLookEarly, "hammer": opHammer, "change_again": opChangeAgain, "cut_all": opCutAll, "unasked": opUnasked,
+	"look_early": opLookEarly, "hammer": opHammer, "change_again": opChangeAgain, "cut_all": opCutAll, "unasked": opUnasked, "reports": opReports,
 }
 
 // afterLastChange is where an inserted call does not come between a change and its preparation: right after the last

@@ -47,15 +47,15 @@ func opSpoil(e *edit, s variantStep) bool {
 // lackings take a part of what the task expects away, as if its author had not written it.
 var lackings = map[string]func(*edit) bool{
 	"nothing":    func(e *edit) bool { e.spec.Goal, e.spec.Checkpoints, e.spec.Cleanup = nil, nil, nil; return true },
-	"goal":       func(e *edit) bool { e.spec.Goal = nil; return true },
-	"minefields": func(e *edit) bool { e.spec.Minefields = nil; return true },
-	"claims":     func(e *edit) bool { e.spec.Claims = nil; return true },
+	"goal":       func(e *edit) bool { e.spec.Goal = nil; return !e.optional(tare.GateGoal) },
+	"minefields": func(e *edit) bool { e.spec.Minefields = nil; return !e.optional(tare.GateMinefields) },
+	"claims":     func(e *edit) bool { e.spec.Claims = nil; return !e.optional(tare.GateClaims) },
 	"route": func(e *edit) bool {
 		if e.spec.Cleanup != nil || slices.ContainsFunc(e.spec.Consents, func(c tare.Consent) bool { return binds(c.Args) }) {
 			return false // what depends on checkpoints would go with them
 		}
 		e.spec.Checkpoints = nil
-		return true
+		return !e.optional(tare.GateRoute)
 	},
 	"meaning": func(e *edit) bool {
 		if len(e.spec.Goal) == 0 {
@@ -73,6 +73,14 @@ func opLack(e *edit, s variantStep) bool {
 	task.Scenario = &spec
 	e.task, e.spec = &task, &spec
 	return lackings[s.Part](e)
+}
+
+func (e *edit) optional(gate string) bool { return slices.Contains(e.spec.Optional, gate) }
+
+// opReports changes nothing: it is the precondition that the agent must report something of which the world shows whether it is
+// so.
+func opReports(e *edit, _ variantStep) bool {
+	return !e.optional(tare.GateClaims) && slices.ContainsFunc(e.spec.Claims, func(c tare.ClaimRule) bool { return c.Must && c.Holds != "" })
 }
 
 func binds(args map[string]tare.ArgMatch) bool {
