@@ -8,7 +8,7 @@ SOAK     ?= 2000
 export CGO_ENABLED := 0
 export GO
 
-.PHONY: help demo test build generate check bench fuzz soak npm clean need
+.PHONY: help demo test build generate check bench fuzz soak cves npm clean need
 .NOTPARALLEL:
 
 help: ## show this list
@@ -42,6 +42,9 @@ fuzz: need build ## run every fuzz target for FUZZTIME (20s) each
 
 soak: need build ## make SOAK (2000) gradings on a machine at its worst, and look for what they left
 	$(GO) test -run '^(TestSoak|TestEdits)$$' -count=1 -timeout=0 -v ./internal/cli -soak=$(SOAK) -edits=$$(( $(SOAK) / 50 ))
+
+cves: need build ## prove the vulnerabilities in public Go modules, which are fetched; needs the module proxy the first time
+	bin/tare prove cves
 
 npm: build ## have a client from npm operate a simulated platform, over stdio and HTTP; needs node and npx
 	@scripts/npm-client

@@ -184,6 +184,13 @@ type ModuleSpec struct {
 	Fixed      string // version of the reference called "fixed"
 	Hash       string // of the module zip of Vulnerable, as go.sum has it: "h1:…"
 	FixedHash  string
+	Edits      []Edit // of references and controls, which say so what they change of source that is not kept with the task
+}
+
+// An Edit replaces a piece of text of a module's file.
+type Edit struct {
+	Of                  string // "reference:" and its name, or the name of a control
+	File, Replace, With string // Replace occurs exactly once in File, after the edits before this one
 }
 
 // VulnEvidence is what was observed of a patched tree, and of the unpatched one beside it.

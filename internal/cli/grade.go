@@ -60,6 +60,9 @@ Exit codes: 0 PASS, 1 FAIL, 3 UNVERIFIED, 2 bad input, 4 the machine cannot grad
 			if err := hasWorkspace(tasks[0]); err != nil {
 				return err
 			}
+			if tasks[0], err = a.sourced(c.Context(), tasks[0]); err != nil {
+				return err
+			}
 			tree, err := solutionTree(c.Context(), tasks[0], solution, patch)
 			if err != nil {
 				return err

@@ -73,7 +73,7 @@ and its binary holds the answers: who is to be measured must not be able to read
 			if err := f.complete(); err != nil {
 				return err
 			}
-			task, err := a.vulnerability(f.task)
+			task, err := a.vulnerability(c.Context(), f.task)
 			if err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func loopback(addr string) bool {
 }
 
 // vulnerability is the one task that arg names.
-func (a *app) vulnerability(arg string) (*tare.Task, error) {
+func (a *app) vulnerability(ctx context.Context, arg string) (*tare.Task, error) {
 	tasks, err := a.tasks([]string{arg})
 	if err != nil {
 		return nil, err
@@ -145,7 +145,10 @@ func (a *app) vulnerability(arg string) (*tare.Task, error) {
 	case tasks[0].Kind != tare.Vuln:
 		return nil, usage("%s is a %s; patchd is for vulnerabilities", tasks[0].ID, tasks[0].Kind)
 	}
-	return tasks[0], equipped(tasks)
+	if tasks, err = a.ready(ctx, tasks); err != nil {
+		return nil, err
+	}
+	return tasks[0], nil
 }
 
 // patchd serves until it is interrupted.

@@ -107,7 +107,8 @@ type proofFlags struct {
 }
 
 func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags proofFlags) ([]proof.Table, error) {
-	if err := errors.Join(equipped(tasks), a.servers(tasks)); err != nil {
+	tasks, err := a.ready(ctx, tasks)
+	if err != nil {
 		return nil, err
 	}
 	var tables []proof.Table

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"tare"
 	"tare/internal/check"
 	"tare/internal/evidence"
+	"tare/internal/modules"
 	"tare/internal/proof"
 	"tare/internal/run"
 	"tare/internal/sandbox"
@@ -119,6 +121,46 @@ func equipped(tasks []*tare.Task) error {
 		}
 	}
 	return nil
+}
+
+// ready is tasks with what they need from outside this binary: the tools of their runners, the programs of live worlds, and
+// the source of public modules. Without these nothing can be graded.
+func (a *app) ready(ctx context.Context, tasks []*tare.Task) ([]*tare.Task, error) {
+	if err := errors.Join(equipped(tasks), a.servers(tasks)); err != nil {
+		return nil, err
+	}
+	out := slices.Clone(tasks)
+	for i, t := range tasks {
+		var err error
+		if out[i], err = a.sourced(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// sourced is t with the source of its module, which the user's go command fetches the first time.
+func (a *app) sourced(ctx context.Context, t *tare.Task) (*tare.Task, error) {
+	if t.Vuln == nil || t.Vuln.Module == nil {
+		return t, nil
+	}
+	goCommand, err := sandbox.Resolve("go")
+	if err != nil {
+		return nil, exit{exitRig, fmt.Errorf("fetching the module of %s: %w", t.ID, err)}
+	}
+	source, err := modules.Fetch(ctx, goCommand, *t.Vuln.Module)
+	var none *modules.Unavailable
+	if errors.As(err, &none) {
+		err = fmt.Errorf("%w\n  to mend it: where there is a network, run once: go mod download %s", err, none.Module)
+	}
+	if err != nil {
+		return nil, exit{exitRig, fmt.Errorf("%s is a public module, and its source is not there: %w", t.ID, err)}
+	}
+	whole, err := suite.Complete(t, source.Vulnerable, source.Fixed)
+	if err != nil {
+		return nil, exit{exitUsage, err}
+	}
+	return whole, nil
 }
 
 func (a *app) sandboxOptions() sandbox.Options {

@@ -168,7 +168,8 @@ func forAgents(tasks []*tare.Task, withHeldOut bool) ([]*tare.Task, error) {
 
 func (a *app) runTasks(ctx context.Context, tasks []*tare.Task, f runFlags) error {
 	return a.withRig(ctx, func(ctx context.Context, r *rig) error {
-		if err := errors.Join(equipped(tasks), a.servers(tasks)); err != nil {
+		tasks, err := a.ready(ctx, tasks)
+		if err != nil {
 			return err
 		}
 		r.keep = f.keep

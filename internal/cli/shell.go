@@ -50,6 +50,9 @@ Without a terminal it runs the commands that it is given on standard input.`,
 			if err := hasWorkspace(tasks[0]); err != nil {
 				return err
 			}
+			if tasks[0], err = a.sourced(c.Context(), tasks[0]); err != nil {
+				return err
+			}
 			tree, err := controlTree(tasks[0], with)
 			if err != nil {
 				return err

@@ -48,7 +48,7 @@ func readNeeds(shown string, about []byte) ([]string, error) {
 		s.oneOf(root.get("schema"), "schema", suiteSchema)
 		seen := map[string]pos{}
 		for _, n := range s.list(root.get("needs"), "needs", 0) {
-			need := s.oneOf(n, "what a suite needs", NeedNPM)
+			need := s.oneOf(n, "what a suite needs", NeedNPM, NeedModules)
 			s.unique(seen, need, n.pos, "the need")
 			if need != "" && !slices.Contains(needs, need) {
 				needs = append(needs, need)

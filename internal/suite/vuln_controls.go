@@ -23,12 +23,20 @@ func (v *flaw) references(n *node) {
 		v.task.References = append(v.task.References, tare.Reference{Name: ModuleReference})
 	}
 	for _, r := range s.list(n, "references", least) {
-		if !s.object(r, "a reference", []string{"name", "files"}) {
+		if !s.object(r, "a reference", []string{"name"}, "files", "edits") {
 			continue
 		}
 		ref := tare.Reference{Name: s.label(r.get("name"), "name")}
 		s.unique(seen, ref.Name, r.pos, "reference")
 		files := r.get("files")
+		if v.edits(r, "reference:"+ref.Name) {
+			v.task.References = append(v.task.References, ref)
+			continue
+		}
+		if files == nil {
+			s.fail(r.pos, "a reference lacks the key %q", "files")
+			continue
+		}
 		ref.Fix = v.overlay(files, "files")
 		for _, f := range ref.Fix {
 			if v.spec.Protects(f.Path) {
@@ -74,7 +82,7 @@ func (v *flaw) controls(n *node) {
 // control reads one patch whose right verdict task.yaml states.
 func (v *flaw) control(n *node) (tare.Control, bool) {
 	s, t := v.yaml, v.task
-	if !s.object(n, "a control", []string{"name", "origin", "expect"}, "on", "files", "delete") {
+	if !s.object(n, "a control", []string{"name", "origin", "expect"}, "on", "files", "delete", "edits") {
 		return tare.Control{}, false
 	}
 	c := tare.Control{
@@ -95,15 +103,17 @@ func (v *flaw) control(n *node) (tare.Control, bool) {
 	}
 	if n.get("on") != nil {
 		ref, _ := v.reference(n.get("on"), "on")
-		if c.Apply = append(c.Apply, ref.Fix); ref.Name == ModuleReference && v.spec.Module != nil {
-			s.fail(n.get("on").pos, "a control cannot be laid over the fixed version of a module, which is not there yet")
+		if c.Apply = append(c.Apply, ref.Fix); ref.Name != "" && v.spec.Module != nil {
+			s.fail(n.get("on").pos, "a control cannot be laid over a reference of a module, which is not there yet")
 		}
 	}
 	if n.get("files") != nil {
 		c.Apply = append(c.Apply, v.overlay(n.get("files"), "files"))
 		v.adversary[n.get("files").text] = c.Origin == tare.FromBad // which may bring what no honest patch does
 	}
+	edited := v.edits(n, c.Name)
 	switch {
+	case edited: // what it changes is not there yet
 	case len(c.Apply) == 0 && len(c.Delete) == 0:
 		s.fail(n.pos, "control %s changes nothing: give it files, on or delete", c.Name)
 	case len(t.Seed.Changes(c.Solution(t.Seed))) == 0:

@@ -2,12 +2,16 @@ package sealpass
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 )
 
 func TestParseKeyring(t *testing.T) {
 	ring := testRing(t)
-	for kid, alg := range map[string]string{"": "HS256", "ci": "HS256", "mirror": "HS512", "release": "EdDSA"} {
+	cases := map[string]string{"": "HS256", "ci": "HS256", "mirror": "HS512", "release": "EdDSA"}
+	for _, kid := range slices.Sorted(maps.Keys(cases)) {
+		alg := cases[kid]
 		if k, err := ring.Find(kid); err != nil || k.Alg != alg {
 			t.Errorf("%q: %v, %v", kid, k, err)
 		}
@@ -18,7 +22,7 @@ func TestParseKeyring(t *testing.T) {
 }
 
 func TestParseKeyringRefuses(t *testing.T) {
-	for name, text := range map[string]string{
+	cases2 := map[string]string{
 		"no JSON":      `{`,
 		"empty":        `{"keys":[]}`,
 		"no name":      `{"keys":[{"alg":"HS256","data":"MDEyMzQ1Njc4OWFiY2RlZg=="}]}`,
@@ -26,7 +30,9 @@ func TestParseKeyringRefuses(t *testing.T) {
 		"short secret": `{"keys":[{"kid":"a","alg":"HS256","data":"c2hvcnQ="}]}`,
 		"no public":    `{"keys":[{"kid":"a","alg":"EdDSA","data":"c2hvcnQ="}]}`,
 		"unknown alg":  `{"keys":[{"kid":"a","alg":"RS256","data":"MDEyMzQ1Njc4OWFiY2RlZg=="}]}`,
-	} {
+	}
+	for _, name := range slices.Sorted(maps.Keys(cases2)) {
+		text := cases2[name]
 		if _, err := ParseKeyring([]byte(text)); err == nil {
 			t.Errorf("%s: accepted", name)
 		}

@@ -3,7 +3,9 @@ package sealpass
 import (
 	"crypto/ed25519"
 	"errors"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +64,7 @@ func TestVerifyRefuses(t *testing.T) {
 	body, seal, _ := strings.Cut(rest, ".")
 	other := testKey(t, ring, "ci")
 	other.Data = []byte("another secret of some length")
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		token string
 		want  error
 	}{
@@ -79,7 +81,9 @@ func TestVerifyRefuses(t *testing.T) {
 		"unknown key":   {testIssue(t, Header{"HS256", "old"}, Claims{Subject: "x"}, other), ErrKey},
 		"no such alg":   {"eyJhbGciOiJSUzI1NiIsImtpZCI6ImNpIn0." + body + "." + seal, ErrAlgorithm},
 		"of the public": {testIssue(t, Header{"EdDSA", "release"}, Claims{Subject: "x"}, Key{Seed: make([]byte, ed25519.SeedSize)}), ErrSeal},
-	} {
+	}
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		c := cases[name]
 		if _, err := v.Verify(c.token); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
@@ -90,7 +94,9 @@ func TestTimes(t *testing.T) {
 	ring := testRing(t)
 	key := testKey(t, ring, "ci")
 	token := testIssue(t, Header{"HS256", "ci"}, Claims{Subject: "x", NotBefore: noon.Unix(), Expires: noon.Unix() + 10}, key)
-	for at, good := range map[int64]bool{-1: false, 0: true, 9: true, 10: false} {
+	cases2 := map[int64]bool{-1: false, 0: true, 9: true, 10: false}
+	for _, at := range slices.Sorted(maps.Keys(cases2)) {
+		good := cases2[at]
 		v := Verifier{Keys: ring, Now: func() time.Time { return noon.Add(time.Duration(at) * time.Second) }}
 		if _, err := v.Verify(token); (err == nil) != good || !good && !errors.Is(err, ErrTime) {
 			t.Errorf("at %+d s: %v", at, err)

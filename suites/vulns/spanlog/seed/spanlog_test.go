@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -77,7 +79,7 @@ func TestOtherBlocksAreSkipped(t *testing.T) {
 
 func TestMalformed(t *testing.T) {
 	names := block(kindStrings, 1, 'a', 1, 'k')
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		text  string
 		block int
 	}{
@@ -97,7 +99,9 @@ func TestMalformed(t *testing.T) {
 		"many attributes": {magic + names + block(kindSpan, 1, 0, 0, 0, 0, maxAttrs+1), 2},
 		"few attributes":  {magic + names + block(kindSpan, 1, 0, 0, 0, 0, 1), 2},
 		"bytes after":     {magic + names + block(kindSpan, 1, 0, 0, 0, 0, 0, 7), 2},
-	} {
+	}
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		c := cases[name]
 		var format *FormatError
 		if _, err := Read(strings.NewReader(c.text)); !errors.As(err, &format) || format.Block != c.block {
 			t.Errorf("%s: %v, want one of block %d", name, err, c.block)

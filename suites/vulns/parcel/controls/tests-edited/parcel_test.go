@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,7 +73,9 @@ func TestUnpack(t *testing.T) {
 	holds(t, filepath.Join(dir, "c"), "three")
 	holds(t, filepath.Join(dir, "g"), "four")
 	holds(t, filepath.Join(dir, "..h"), "five")
-	for name, want := range map[string]fs.FileMode{"d/a": 0o640, "d": 0o750} {
+	cases := map[string]fs.FileMode{"d/a": 0o640, "d": 0o750}
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		want := cases[name]
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
 		}
@@ -99,11 +102,13 @@ func TestHardLinks(t *testing.T) {
 }
 
 func TestUnpackRefuses(t *testing.T) {
-	for name, e := range map[string]entry{
+	cases2 := map[string]entry{
 		"far above":     {tar.TypeReg, "../../../x", "no"},
 		"dir above":     {tar.TypeDir, "../../x/", ""},
 		"after a while": {tar.TypeReg, "d/../../../x", "no"},
-	} {
+	}
+	for _, name := range slices.Sorted(maps.Keys(cases2)) {
+		e := cases2[name]
 		if _, err := Unpack(parcelOf(t, e), filepath.Join(t.TempDir(), "in/here")); !errors.Is(err, ErrOutside) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -9,6 +9,8 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"hash"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 )
@@ -45,7 +47,9 @@ func TestUnsealedIsNotAccepted(t *testing.T) {
 
 func TestPublicKeyIsNoSecret(t *testing.T) {
 	ring, public := intentRing()
-	for alg, h := range map[string]func() hash.Hash{"HS256": sha256.New, "HS512": sha512.New, "hs256": sha256.New} {
+	cases := map[string]func() hash.Hash{"HS256": sha256.New, "HS512": sha512.New, "hs256": sha256.New}
+	for _, alg := range slices.Sorted(maps.Keys(cases)) {
+		h := cases[alg]
 		token := intentToken(`{"alg":"`+alg+`","kid":"release"}`, `{"sub":"visitor"}`, func(signed []byte) []byte {
 			m := hmac.New(h, public)
 			m.Write(signed)
@@ -60,10 +64,12 @@ func TestPublicKeyIsNoSecret(t *testing.T) {
 func TestSealOfTheKeyStillHolds(t *testing.T) {
 	ring, _ := intentRing()
 	want := Claims{Subject: "visitor", Scope: "read"}
-	for kid, key := range map[string]Key{
+	cases2 := map[string]Key{
 		"desk":    ring.keys[0],
 		"release": {Alg: "EdDSA", Seed: []byte("a seed of exactly thirty-two byt")},
-	} {
+	}
+	for _, kid := range slices.Sorted(maps.Keys(cases2)) {
+		key := cases2[kid]
 		token, err := Issue(Header{Alg: key.Alg, Kid: kid}, want, key)
 		if err != nil {
 			t.Fatal(err)

@@ -2,6 +2,8 @@ package wikilite
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -10,7 +12,8 @@ var testTemplates = Templates{"note": "<em>$1</em>", "two": "$2 before $1", "dat
 
 func check(t *testing.T, cases map[string]string) {
 	t.Helper()
-	for page, want := range cases {
+	for _, page := range slices.Sorted(maps.Keys(cases)) {
+		want := cases[page]
 		if got, err := Render(page, testTemplates); err != nil || got != want {
 			t.Errorf("%q became\n%q, %v; want\n%q", page, got, err, want)
 		}

@@ -1,0 +1,3 @@
+set -e
+export CGO_ENABLED=0 GOFLAGS=-buildvcs=false GOWORK=off
+go test -vet=off ./...
