@@ -52,8 +52,8 @@ func (Pytest) Cross(ctx context.Context, sb sandbox.Sandbox, text, behaviour tar
 // Rewrite drops comments and layout, moves lines and renames local variables where no code can tell. Docstrings stay.
 // A file that cannot be parsed stays as it is; nobody can import it. NotTransformable names one that can be imported and not
 // be written otherwise.
-func (p Pytest) Rewrite(ctx context.Context, sb sandbox.Sandbox, t tare.Tree, sources []string) (tare.Tree, error) {
-	return p.Vary(ctx, sb, t, sources, "")
+func (r Pytest) Rewrite(ctx context.Context, sb sandbox.Sandbox, t tare.Tree, sources []string) (tare.Tree, error) {
+	return r.Vary(ctx, sb, t, sources, "")
 }
 
 // Vary is Rewrite with other instructions in each function for each salt; with none for "".

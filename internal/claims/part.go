@@ -22,7 +22,6 @@ type chain struct {
 	modal                string // could, will, …
 	seeming              bool
 	left                 int // where it begins
-	negs                 int // denials within it
 	past                 bool
 	used                 bool // "used to": it was so once
 }

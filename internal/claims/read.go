@@ -61,7 +61,6 @@ type context struct {
 	subject  []token
 	waiting  []token // a subject that has no verb yet
 	had      bool    // there was a statement
-	agent    bool    // whoever speaks was the subject
 	sentence Mood    // of the sentence: Asked, Conditional, Doubted; or ""
 }
 

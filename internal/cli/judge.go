@@ -283,7 +283,7 @@ func (a *app) resumeTable(path string) (judge.Table, error) {
 		return judge.Table{}, usage("reading %s: %w", path, err)
 	}
 	if whole := bytes.LastIndexByte(b, '\n') + 1; whole < len(b) {
-		if _, err := judge.Read(path, b[whole:]); err == nil { // only its line break is missing
+		if _, cut := judge.Read(path, b[whole:]); cut == nil { // only its line break is missing
 			b = append(b, '\n')
 			err = os.WriteFile(path, b, 0o644)
 		} else {

@@ -117,7 +117,8 @@ func firstIssue(issues *cel.Issues) error {
 	if issues == nil || issues.Err() == nil {
 		return nil
 	}
-	for _, e := range issues.Errors() {
+	if all := issues.Errors(); len(all) > 0 {
+		e := all[0]
 		msg := oneLine(strings.TrimPrefix(e.Message, "Syntax error: "))
 		if strings.Contains(msg, "unsupported syntax '.?'") || strings.Contains(msg, "unsupported syntax '[?'") {
 			msg = "optional selection is refused: it would make an answer of what is not there; say absent(path)"
