@@ -33,6 +33,7 @@ var allow = map[string][]string{
 	"ledger":     {"tare"},
 	"mcpproxy":   {"tare"},
 	"mcpserve":   {"tare"},
+	"mockmodel":  {},
 	"modules":    {"tare"},
 	"patchcheck": {"tare", "mcpserve", "workspace"},
 	"platform":   {"tare"},
