@@ -42,27 +42,30 @@ func (l *Log) Prove(entry string) (Proof, error) {
 	if err != nil {
 		return p, err
 	}
-	hits := 0
+	n, err := FindLeaf(leaves, entry)
+	if err != nil {
+		return p, err
+	}
+	return ProveLeaf(head, n, leaves[n], l.hashes(head).ReadHashes)
+}
+
+// FindLeaf finds the number of an entry by that number, its name, or the beginning of its hash. Of several that fit, it takes none.
+func FindLeaf(leaves []Leaf, entry string) (int64, error) {
+	hits, found := 0, int64(-1)
 	for n, leaf := range leaves {
 		hex := strings.TrimPrefix(entry, "sha256:")
 		if leaf.Name == entry || fmt.Sprint(n) == entry || len(hex) >= 8 && strings.HasPrefix(string(leaf.Hash), "sha256:"+hex) {
-			p.Leaf, p.Number = leaf, int64(n)
+			found = int64(n)
 			hits++
 		}
 	}
 	switch {
 	case hits == 0:
-		return p, ErrNoEntry
+		return found, ErrNoEntry
 	case hits > 1:
-		return p, fmt.Errorf("%w: %d entries are called %q", ErrNoEntry, hits, entry)
+		return found, fmt.Errorf("%w: %d entries are called %q", ErrNoEntry, hits, entry)
 	}
-	p.Size, p.Root = head.Size, head.Root
-	hashes, err := tlog.ProveRecord(head.Size, p.Number, l.hashes(head))
-	if err != nil {
-		return p, fmt.Errorf("proving an entry: %w", err)
-	}
-	p.Hashes = hashes
-	return p, p.Check()
+	return found, nil
 }
 
 // Check computes the root from the leaf and the hashes: nil means that the leaf is in the log with that root.
@@ -86,23 +89,7 @@ func (l *Log) Extends(old Head) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case old.Size > now.Size:
-		return fmt.Errorf("it had %d entries and has %d", old.Size, now.Size)
-	case old.Size == now.Size || old.Size == 0:
-		if old.Size == now.Size && old.Root != now.Root {
-			return fmt.Errorf("its root was %s and is %s", old.Root, now.Root)
-		}
-		return nil
-	}
-	p, err := tlog.ProveTree(now.Size, old.Size, l.hashes(now))
-	if err != nil {
-		return fmt.Errorf("proving that the log only grew: %w", err)
-	}
-	if err := tlog.CheckTree(p, now.Size, now.Root, old.Size, old.Root); err != nil {
-		return fmt.Errorf("the first %d entries are not those that they were: %w", old.Size, err)
-	}
-	return nil
+	return Grew(old, now, l.hashes(now).ReadHashes)
 }
 
 // Sign signs a head with a key as NewKey makes it.

@@ -1,6 +1,35 @@
 package store
 
-import "tare/internal/ledger"
+import (
+	"context"
+	"errors"
+
+	"tare/internal/ledger"
+)
 
 // OpenFilesOn opens the store at dir on a disk of a test's.
 func OpenFilesOn(dir string, disk ledger.Disk) *Files { return openFiles(dir, disk) }
+
+// LastMigration is the number of the newest migration, which both databases have.
+func LastMigration() int { return lastMigration("sqlite") }
+
+// OpenUnmigrated opens a database as it is.
+func OpenUnmigrated(address string) (*DB, error) {
+	d := &DB{url: address}
+	return d, d.connect()
+}
+
+// MigrateTo makes a database of an earlier version.
+func MigrateTo(address string, version int) error {
+	d, err := OpenUnmigrated(address)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.migrate(context.Background(), version), d.Close())
+}
+
+// WithBlobsInside is d with blobs in the database.
+func (d *DB) WithBlobsInside() *DB {
+	d.blobs = inside{d}
+	return d
+}

@@ -86,7 +86,10 @@ func (f *Files) Verify() (ledger.Report, error) {
 }
 
 // Ledger is the log of all that the store keeps.
-func (f *Files) Ledger() *ledger.Log { return f.ledger }
+func (f *Files) Ledger() Ledger { return f.ledger }
+
+// Close is there since a Store has it: files need no closing.
+func (f *Files) Close() error { return nil }
 
 // Ready makes the store's directory and says why nothing can be kept there, if that is so: better before hours of work than
 // after them.
@@ -100,28 +103,6 @@ func (f *Files) Ready() error {
 	}
 	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
 }
-
-// ErrNotFound means that the store does not hold what was asked for.
-var ErrNotFound = errors.New("not in the store")
-
-// ErrFinished means that the store holds a record of that episode: another attempt was there first, and its record stands.
-var ErrFinished = errors.New("it is finished already")
-
-// ErrNotCurrent means that a verdict would correct one that is not, or is no more, the current one.
-var ErrNotCurrent = errors.New("it corrects a verdict that is not the current one")
-
-// A Result is one finished episode: its record and its verdicts, oldest first.
-type Result struct {
-	Record   tare.Record // that of the latest verdict: the first one, unless something was learnt of the episode since
-	Verdicts []tare.Verdict
-	Current  tare.Digest // of the latest verdict's entry: what a correction must name
-}
-
-// Verdict is the one that counts, which need not be the latest.
-func (r Result) Verdict() tare.Verdict { return tare.Standing(r.Verdicts) }
-
-// Latest is the last verdict.
-func (r Result) Latest() tare.Verdict { return r.Verdicts[len(r.Verdicts)-1] }
 
 func (f *Files) run(id string) string { return filepath.Join(f.dir, "runs", id) }
 
@@ -201,24 +182,7 @@ func (f *Files) Runs() ([]string, error) {
 
 // Trajectory opens a new file for the trajectory of an attempt; earlier attempts stay.
 func (f *Files) Trajectory(run string, ep tare.Episode) (io.WriteCloser, error) {
-	dir := f.episode(run, ep)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("keeping a trajectory: %w", err)
-	}
-	for n := 1; ; n++ {
-		name := "trajectory.jsonl"
-		if n > 1 {
-			name = fmt.Sprintf("trajectory-%d.jsonl", n)
-		}
-		w, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("keeping a trajectory: %w", err)
-		}
-		return w, nil
-	}
+	return newTrajectory(f.episode(run, ep))
 }
 
 // Save keeps a finished episode with its first verdict, or says ErrFinished. The record goes in last, and it is what a
@@ -231,7 +195,7 @@ func (f *Files) Save(run string, ep tare.Episode, record, verdict tare.Entry) er
 	if _, err := os.Stat(path); err == nil {
 		return saving(ErrFinished)
 	}
-	first := filepath.Join(dir, "verdict-0001-"+short(record.Hash)+".json")
+	first := filepath.Join(dir, firstVerdict(record.Hash))
 	err := f.keep(func() error {
 		if err := f.disk.Replace(first, verdict.Bytes); err != nil { // what a writer left there who was killed right here is no verdict yet
 			return saving(err)
@@ -304,14 +268,7 @@ func (f *Files) LostAttempts(run string, ep tare.Episode) ([]tare.Record, error)
 
 // Finished reads the record of an episode and the verdict that counts, if it is finished.
 func (f *Files) Finished(run string, ep tare.Episode) (tare.Record, tare.Verdict, bool, error) {
-	r, err := f.Find(run, ep)
-	if errors.Is(err, ErrNotFound) {
-		return tare.Record{}, tare.Verdict{}, false, nil
-	}
-	if err != nil {
-		return tare.Record{}, tare.Verdict{}, false, err
-	}
-	return r.Record, r.Verdict(), true, nil
+	return finishedBy(f, run, ep)
 }
 
 // Amend adds a verdict to a finished episode. It must supersede the latest one, else the error is ErrNotCurrent: of two
@@ -323,19 +280,8 @@ func (f *Files) Amend(run string, ep tare.Episode, further *tare.Entry, verdict 
 	if err != nil {
 		return amending(err)
 	}
-	var v tare.Verdict
-	if err := json.Unmarshal(verdict.Bytes, &v); err != nil {
+	if _, err := now.amendment(further, verdict); err != nil {
 		return amending(err)
-	}
-	judged := now.Latest().Record
-	if further != nil {
-		judged = further.Hash
-	}
-	if v.Record != judged {
-		return amending(fmt.Errorf("the verdict judges record %s and not %s", v.Record, judged))
-	}
-	if v.Supersedes != now.Current {
-		return amending(ErrNotCurrent)
 	}
 	dir, n := f.episode(run, ep), len(now.Verdicts)+1
 	added := []entryAt{{filepath.Join(dir, fmt.Sprintf("verdict-%04d.json", n)), verdict}}
@@ -358,12 +304,12 @@ func (f *Files) Amend(run string, ep tare.Episode, further *tare.Entry, verdict 
 
 // recordFile is the file of the record that verdict n of an episode judges, where it is another than the first.
 func recordFile(dir string, n int, hash tare.Digest) string {
-	return filepath.Join(dir, fmt.Sprintf("record-%04d-%s.json", n, short(hash)))
+	return filepath.Join(dir, recordName(n, hash))
 }
 
 // Find reads a finished episode, or says ErrNotFound.
 func (f *Files) Find(run string, ep tare.Episode) (Result, error) {
-	return readResult(f.episode(run, ep))
+	return readResult(directory(f.episode(run, ep)))
 }
 
 // Episodes reads all finished episodes of a run, in the order of their task, agent and trial.
@@ -380,7 +326,7 @@ func (f *Files) Episodes(run string) ([]Result, error) {
 		if !d.IsDir() {
 			continue
 		}
-		r, err := readResult(filepath.Join(f.run(run), d.Name()))
+		r, err := readResult(directory(filepath.Join(f.run(run), d.Name())))
 		if errors.Is(err, ErrNotFound) {
 			continue
 		}
@@ -389,15 +335,14 @@ func (f *Files) Episodes(run string) ([]Result, error) {
 		}
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b Result) int {
-		x, y := a.Record.Trajectory.Episode, b.Record.Trajectory.Episode
-		return cmp.Or(cmp.Compare(x.Task, y.Task), cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.Trial, y.Trial))
-	})
+	slices.SortFunc(out, byEpisode)
 	return out, nil
 }
 
-// Certificates is the room of certificates: see Put.
-const Certificates = "certificates"
+func byEpisode(a, b Result) int {
+	x, y := a.Record.Trajectory.Episode, b.Record.Trajectory.Episode
+	return cmp.Or(cmp.Compare(x.Task, y.Task), cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.Trial, y.Trial))
+}
 
 // rooms hold entries that belong to no run.
 var rooms = [...]string{Certificates, Admissions, Answers}
@@ -462,12 +407,6 @@ func (f *Files) All(room string) ([]tare.Entry, error) {
 	return out, nil
 }
 
-// Rooms of entries that belong to no run.
-const (
-	Admissions = "admissions" // of judges
-	Answers    = "answers"    // of people, to what a judge may not answer
-)
-
 // FindProof reads the certificate of a task, or says ErrNotFound.
 func (f *Files) FindProof(task string) ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(f.dir, "proofs", filepath.FromSlash(task)+".json"))
@@ -475,16 +414,6 @@ func (f *Files) FindProof(task string) ([]byte, error) {
 		return nil, fmt.Errorf("certificate of %s: %w", task, ErrNotFound)
 	}
 	return b, err
-}
-
-// verdictNames lists the verdicts on a record, oldest first. The first verdict of another attempt, whose record came too
-// late, is none of them.
-func verdictNames(dir string, record tare.Digest) ([]string, error) {
-	names, err := named(dir, "verdict-")
-	return slices.DeleteFunc(names, func(name string) bool {
-		_, of, first := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(name), "verdict-"), ".json"), "-")
-		return first && of != short(record)
-	}), err
 }
 
 // named lists the entries in dir whose names begin with prefix, sorted. A pattern would trip over a dir called "a[1]".
@@ -500,49 +429,6 @@ func named(dir, prefix string) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-func readResult(dir string) (Result, error) {
-	var r Result
-	b, err := os.ReadFile(filepath.Join(dir, "record.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, fmt.Errorf("episode %s: %w", filepath.Base(dir), ErrNotFound)
-	}
-	if err != nil {
-		return r, fmt.Errorf("reading a record: %w", err)
-	}
-	hash := tare.HashBytes(b)
-	names, err := verdictNames(dir, hash)
-	if err != nil {
-		return r, fmt.Errorf("listing verdicts: %w", err)
-	}
-	for n, name := range names {
-		vb, err := os.ReadFile(name)
-		if err != nil {
-			return r, fmt.Errorf("reading a verdict: %w", err)
-		}
-		var v tare.Verdict
-		if err := json.Unmarshal(vb, &v); err != nil {
-			return r, fmt.Errorf("reading %s: %w", name, err)
-		}
-		if v.Record != hash && n > 0 {
-			if b, err = os.ReadFile(recordFile(dir, n+1, v.Record)); err != nil {
-				return r, fmt.Errorf("reading the record that %s judges: %w", name, err)
-			}
-			hash = tare.HashBytes(b)
-		}
-		if v.Record != hash {
-			return r, fmt.Errorf("reading %s: it judges record %s, but record.json has the hash %s", name, v.Record, hash)
-		}
-		r.Verdicts, r.Current = append(r.Verdicts, v), tare.HashBytes(vb)
-	}
-	if len(r.Verdicts) == 0 {
-		return r, fmt.Errorf("reading %s: no verdict judges record.json, which has the hash %s; one of them was changed or removed", dir, hash)
-	}
-	if err := json.Unmarshal(b, &r.Record); err != nil {
-		return r, fmt.Errorf("reading a record in %s: %w", dir, err)
-	}
-	return r, nil
 }
 
 // entryFiles are the entries below a store's directory, by their paths from there.

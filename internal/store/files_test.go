@@ -24,9 +24,9 @@ func entries(t *testing.T, ep tare.Episode, outcome tare.Outcome) (rec, verdict 
 	return rec, verdict
 }
 
-func TestRecordsOnlyGrow(t *testing.T) {
-	dir := t.TempDir()
-	f := store.OpenFiles(dir)
+func TestRecordsOnlyGrow(t *testing.T) { overStores(t, testRecordsOnlyGrow) }
+
+func testRecordsOnlyGrow(t *testing.T, f store.Store) {
 	ep := tare.Episode{Task: "s/t", Agent: "noop", Trial: 1}
 	if _, err := f.Find("r", ep); !errors.Is(err, store.ErrNotFound) {
 		t.Fatalf("an empty store answered %v", err)
@@ -101,8 +101,9 @@ func TestTrajectoriesOfAttemptsStayApart(t *testing.T) {
 	}
 }
 
-func TestLostAttemptsDoNotFinish(t *testing.T) {
-	f := store.OpenFiles(t.TempDir())
+func TestLostAttemptsDoNotFinish(t *testing.T) { overStores(t, testLostAttemptsDoNotFinish) }
+
+func testLostAttemptsDoNotFinish(t *testing.T, f store.Store) {
 	ep := tare.Episode{Task: "s/t"}
 	rec, _ := entries(t, ep, tare.Unverified)
 	for range 2 {
@@ -119,8 +120,9 @@ func TestLostAttemptsDoNotFinish(t *testing.T) {
 	}
 }
 
-func TestPlans(t *testing.T) {
-	f := store.OpenFiles(t.TempDir())
+func TestPlans(t *testing.T) { overStores(t, testPlans) }
+
+func testPlans(t *testing.T, f store.Store) {
 	plan := func(agent string) tare.Entry {
 		e, err := tare.NewEntry(map[string]string{"schema": "tare.plan/1", "agent": agent})
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 
 // fill keeps one of everything that a store keeps: a plan, an episode that is corrected and then reviewed, a lost attempt, a
 // certificate. What is there already stays.
-func fill(f *store.Files, episodes int) error {
+func fill(f store.Store, episodes int) error {
 	plan, err := tare.NewEntry(map[string]string{"schema": "tare.plan/1"})
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func fill(f *store.Files, episodes int) error {
 }
 
 // amend gives an episode a second verdict on its record, and a third on a further one.
-func amend(f *store.Files, ep tare.Episode) error {
+func amend(f store.Store, ep tare.Episode) error {
 	now, err := f.Find("r", ep)
 	if err != nil {
 		return err

@@ -141,8 +141,9 @@ func race(dir, name string) error {
 
 // TestOneCorrectionOfEachVerdict lets several correct the same verdict at once: one correction is kept, and the next must
 // name it.
-func TestOneCorrectionOfEachVerdict(t *testing.T) {
-	f := loose(filepath.Join(t.TempDir(), "a[1]"))
+func TestOneCorrectionOfEachVerdict(t *testing.T) { overStores(t, testOneCorrectionOfEachVerdict) }
+
+func testOneCorrectionOfEachVerdict(t *testing.T, f store.Store) {
 	for i := range 25 {
 		ep := raced(i)
 		rec, first, err := attempt(ep, 0)

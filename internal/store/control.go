@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Pause lets a run's episodes wait: what runs is finished, and nothing else begins.
+func (d *DB) Pause(ctx context.Context, run string) error {
+	return d.steer(ctx, run, Paused, "UPDATE episodes SET state = 'held' WHERE run = $1 AND state = 'pending'", nil)
+}
+
+// Continue lets a paused run go on.
+func (d *DB) Continue(ctx context.Context, run string, wake Waker) error {
+	return d.steer(ctx, run, Active, "UPDATE episodes SET state = 'pending' WHERE run = $1 AND state = 'held'", wake)
+}
+
+// Cancel ends a run: what waits is not played, and its workers stop what they play of it. What was finished stays.
+func (d *DB) Cancel(ctx context.Context, run string) error {
+	return d.steer(ctx, run, Cancelled, "UPDATE episodes SET state = 'cancelled' WHERE run = $1 AND state IN ('pending', 'held')", nil)
+}
+
+func (d *DB) steer(ctx context.Context, run, state, statement string, wake Waker) error {
+	err := d.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := d.exec(ctx, tx, "UPDATE runs SET state = $1 WHERE id = $2", state, run)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return ErrNotFound
+		}
+		moved, err := d.exec(ctx, tx, statement, run)
+		if err != nil || moved == 0 || wake == nil {
+			return err
+		}
+		return wake(ctx, tx, int(moved), time.Time{})
+	})
+	if err != nil {
+		return fmt.Errorf("run %s: %w", run, err)
+	}
+	return nil
+}
+
+// SetLimit lets no more than most episodes of an agent or a provider be played at once; 0 or less takes the limit away.
+func (d *DB) SetLimit(ctx context.Context, name string, most int) error {
+	return d.Tx(ctx, func(tx *sql.Tx) error {
+		if most <= 0 {
+			_, err := d.exec(ctx, tx, "DELETE FROM limits WHERE name = $1", name)
+			return err
+		}
+		_, err := d.exec(ctx, tx, "INSERT INTO limits (name, most) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET most = excluded.most", name, most)
+		return err
+	})
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Run       string `json:"run"`
+	State     string `json:"state"`
+	Planned   int    `json:"planned"`
+	Waiting   int    `json:"waiting"`
+	Held      int    `json:"held"`
+	Running   int    `json:"running"`
+	Done      int    `json:"done"`
+	Lost      int    `json:"lost"`
+	Cancelled int    `json:"cancelled"`
+}
+
+// Ended reports whether nothing of the run waits or runs.
+func (p Progress) Ended() bool { return p.Waiting+p.Held+p.Running == 0 }
+
+// Progress says how far a run is, or ErrNotFound.
+func (d *DB) Progress(ctx context.Context, run string) (Progress, error) {
+	p := Progress{Run: run}
+	err := d.row(ctx, d.read, "SELECT state FROM runs WHERE id = $1", run).Scan(&p.State)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, fmt.Errorf("run %s: %w", run, ErrNotFound)
+	}
+	if err != nil {
+		return p, err
+	}
+	into := map[string]*int{"pending": &p.Waiting, "held": &p.Held, "leased": &p.Running, "done": &p.Done, "lost": &p.Lost, "cancelled": &p.Cancelled}
+	err = d.each(ctx, d.read, "SELECT state, count(*) FROM episodes WHERE run = $1 GROUP BY state", []any{run}, func(r *sql.Rows) error {
+		var state string
+		var n int
+		err := r.Scan(&state, &n)
+		if at := into[state]; at != nil {
+			*at = n
+		}
+		p.Planned += n
+		return err
+	})
+	return p, err
+}
+
+// Waiting counts the episodes of all runs that could be played now, and the jobs that ought to be there to wake workers for them.
+func (d *DB) Waiting(ctx context.Context) (n int, err error) {
+	err = d.row(ctx, d.read, "SELECT count(*) FROM episodes WHERE state = 'pending'").Scan(&n)
+	return n, err
+}
+
+// CancelledRuns lists the runs that a worker plays something of and that were cancelled.
+func (d *DB) CancelledRuns(ctx context.Context, worker string) (map[string]bool, error) {
+	out := map[string]bool{}
+	err := d.each(ctx, d.read, "SELECT DISTINCT r.id FROM leases l JOIN runs r ON r.id = l.run WHERE l.worker = $1 AND r.state = 'cancelled'", []any{worker}, func(r *sql.Rows) error {
+		var id string
+		err := r.Scan(&id)
+		out[id] = true
+		return err
+	})
+	return out, err
+}
+
+// An Idle is episodes that wait and that no worker can play.
+type Idle struct {
+	Needs    string   // what they need
+	Lacking  []string // what of it no worker that lives has
+	Example  string   // the task of one of them
+	Episodes int
+}
+
+// Unmet lists what waits in a run and no living worker can play. Without workers it is everything, and Lacking is empty.
+func (d *DB) Unmet(ctx context.Context, run string) ([]Idle, error) {
+	pulses, err := d.Pulses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Idle
+	err = d.each(ctx, d.read, "SELECT needs, min(task), count(*) FROM episodes WHERE run = $1 AND state = 'pending' GROUP BY needs", []any{run}, func(r *sql.Rows) error {
+		var i Idle
+		if err := r.Scan(&i.Needs, &i.Example, &i.Episodes); err != nil {
+			return err
+		}
+		for _, p := range pulses {
+			if meets(p.Has, i.Needs) {
+				return nil
+			}
+		}
+		for _, need := range strings.Fields(i.Needs) {
+			some := false
+			for _, p := range pulses {
+				some = some || meets(p.Has, need)
+			}
+			if !some && len(pulses) > 0 {
+				i.Lacking = append(i.Lacking, need)
+			}
+		}
+		out = append(out, i)
+		return nil
+	})
+	return out, err
+}
+
+// A Playing is an episode that is being played.
+type Playing struct {
+	Run    string    `json:"run"`
+	Task   string    `json:"task"`
+	Agent  string    `json:"agent"`
+	Trial  int       `json:"trial"`
+	Number int       `json:"attempt"`
+	Worker string    `json:"worker"`
+	Since  time.Time `json:"since"`
+}
+
+// Playing lists what is being played, the longest first.
+func (d *DB) Playing(ctx context.Context) ([]Playing, error) {
+	var out []Playing
+	err := d.each(ctx, d.read, "SELECT l.run, e.task, e.agent, e.trial, l.number, l.worker, l.began FROM leases l JOIN episodes e ON e.run = l.run AND e.key = l.key ORDER BY l.began", nil, func(r *sql.Rows) error {
+		var p Playing
+		var began int64
+		err := r.Scan(&p.Run, &p.Task, &p.Agent, &p.Trial, &p.Number, &p.Worker, &began)
+		p.Since = time.UnixMicro(began).UTC()
+		out = append(out, p)
+		return err
+	})
+	return out, err
+}

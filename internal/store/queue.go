@@ -1,0 +1,607 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"tare"
+)
+
+// ErrLease means that a lease is not held any more: its worker was taken for lost, and somebody else has the episode.
+var ErrLease = errors.New("the lease is not held any more")
+
+// States of a run.
+const (
+	Active    = "active"
+	Paused    = "paused"
+	Cancelled = "cancelled"
+)
+
+// A Planned is an episode that is to be played.
+type Planned struct {
+	Episode  tare.Episode
+	Solution tare.Digest // the blob of a finished tree that is put in place of an agent's work; "" of none
+	Limited  string      // the name that a limit of its agent has
+	Provider string      // of its model, where there is one
+	Needs    []string    // what a worker must have
+}
+
+// Work is a run that is to be done.
+type Work struct {
+	Run      string
+	Plan     tare.Entry
+	Episodes []Planned
+	Priority int // lower goes first
+	Attempts int // of an episode that infrastructure ends; below 1 is 1
+	Suites   []Suite
+}
+
+// A Suite is the archive that tasks come from, for workers who do not have it.
+type Suite struct {
+	Name    string
+	Archive []byte
+	Tasks   map[tare.Digest]string // hashes and ids
+}
+
+// A Waker inserts, in the transaction that makes it necessary, n jobs that wake workers at a time.
+type Waker func(ctx context.Context, tx *sql.Tx, n int, at time.Time) error
+
+// Enqueue notes a run and what of it is to be played: all that is neither finished nor under way. What was lost, paused or
+// cancelled is asked for anew. It returns how many episodes wait now.
+func (d *DB) Enqueue(ctx context.Context, w Work, wake Waker) (waiting int, err error) {
+	plan := namedEntry{"runs/" + w.Run + "/plan.json", w.Plan}
+	if err := d.putBlobs(ctx, plan); err != nil {
+		return 0, fmt.Errorf("enqueuing run %s: %w", w.Run, err)
+	}
+	err = d.Tx(ctx, func(tx *sql.Tx) error {
+		if d.pg { // two that enqueue the same run would each insert its episodes
+			if _, err := d.exec(ctx, tx, "SELECT pg_advisory_xact_lock(hashtext($1))", w.Run); err != nil {
+				return err
+			}
+		}
+		if err := d.enqueueRun(ctx, tx, w, plan); err != nil {
+			return err
+		}
+		if err := d.enqueueSuites(ctx, tx, w.Suites); err != nil {
+			return err
+		}
+		if err := d.enqueueEpisodes(ctx, tx, w); err != nil {
+			return err
+		}
+		if err := d.row(ctx, tx, "SELECT count(*) FROM episodes WHERE run = $1 AND state = 'pending'", w.Run).Scan(&waiting); err != nil {
+			return err
+		}
+		if waiting == 0 || wake == nil {
+			return nil
+		}
+		return wake(ctx, tx, waiting, time.Time{})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("enqueuing run %s: %w", w.Run, err)
+	}
+	return waiting, nil
+}
+
+func (d *DB) enqueueRun(ctx context.Context, tx *sql.Tx, w Work, plan namedEntry) error {
+	var hash string
+	err := d.row(ctx, tx, "SELECT hash FROM entries WHERE name = $1", plan.name).Scan(&hash)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		if err := d.keepIn(ctx, tx, plan); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	case hash != string(plan.Hash):
+		return errors.New("the store holds another plan under that name")
+	}
+	_, err = d.exec(ctx, tx, `INSERT INTO runs (id, began, state, priority, attempts) VALUES ($1, $2, 'active', $3, $4)
+		ON CONFLICT (id) DO UPDATE SET state = 'active', priority = excluded.priority, attempts = excluded.attempts`,
+		w.Run, time.Now().UnixMicro(), w.Priority, max(1, w.Attempts))
+	return err
+}
+
+func (d *DB) enqueueSuites(ctx context.Context, tx *sql.Tx, suites []Suite) error {
+	for _, s := range suites {
+		hash := string(tare.HashBytes(s.Archive))
+		if _, err := d.exec(ctx, tx, "INSERT INTO suites (hash, name, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", hash, s.Name, s.Archive); err != nil {
+			return err
+		}
+		for task, id := range s.Tasks {
+			if _, err := d.exec(ctx, tx, "INSERT INTO tasks (hash, id, suite) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", string(task), id, hash); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// SuiteOf reads the archive that holds the task with a hash, or says ErrNotFound.
+func (d *DB) SuiteOf(ctx context.Context, task tare.Digest) (name string, archive []byte, err error) {
+	err = d.row(ctx, d.read, "SELECT s.name, s.body FROM tasks t JOIN suites s ON s.hash = t.suite WHERE t.hash = $1", string(task)).Scan(&name, &archive)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("task %s: %w", task, ErrNotFound)
+	}
+	return name, archive, err
+}
+
+// PutBlob and Blob keep and read bytes by their hash: what a plan needs and no entry holds, such as a finished tree.
+func (d *DB) PutBlob(ctx context.Context, b []byte) (tare.Digest, error) {
+	hash := tare.HashBytes(b)
+	return hash, d.blobs.Put(ctx, hash, b)
+}
+
+// Blob reads what PutBlob kept.
+func (d *DB) Blob(ctx context.Context, hash tare.Digest) ([]byte, error) {
+	b, err := d.blobs.Get(ctx, hash)
+	if err == nil && tare.HashBytes(b) != hash {
+		err = fmt.Errorf("blob %s has other bytes than were kept", hash)
+	}
+	return b, err
+}
+
+func (d *DB) enqueueEpisodes(ctx context.Context, tx *sql.Tx, w Work) error {
+	if _, err := d.exec(ctx, tx, "UPDATE episodes SET state = 'pending', failures = 0, not_before = 0, priority = $1 WHERE run = $2 AND state IN ('pending', 'held', 'lost', 'cancelled')", w.Priority, w.Run); err != nil {
+		return err
+	}
+	have := map[string]bool{}
+	err := d.each(ctx, tx, "SELECT key FROM episodes WHERE run = $1", []any{w.Run}, func(r *sql.Rows) error {
+		var key string
+		err := r.Scan(&key)
+		have[key] = true
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	finished, err := d.finishedWithout(ctx, tx, w.Run, len(have) == len(w.Episodes))
+	if err != nil {
+		return err
+	}
+	needs := map[string]bool{}
+	var rows [][]any
+	for place, p := range w.Episodes {
+		key := p.Episode.Key()
+		list := slices.Clone(p.Needs)
+		slices.Sort(list)
+		all := strings.Join(list, " ")
+		needs[all] = true
+		if have[string(key)] {
+			continue
+		}
+		body, err := tare.Canonical(p.Episode)
+		if err != nil {
+			return err
+		}
+		row := []any{w.Run, string(key), place, p.Episode.Task, p.Episode.Agent, p.Episode.Trial, body, string(p.Solution), p.Limited, p.Provider, all, w.Priority,
+			"pending", 0, 0, 0, nil, nil, nil, nil, nil}
+		if v, ok := finished[short(key)]; ok {
+			copy(row[12:], []any{"done", 0, 0, 0, string(v.Outcome), string(v.Cause), v.Reward, v.RootGate, number(v.Unfinished)})
+		}
+		rows = append(rows, row)
+	}
+	for n := range needs {
+		if _, err := d.exec(ctx, tx, "INSERT INTO needs (needs) VALUES ($1) ON CONFLICT DO NOTHING", n); err != nil {
+			return err
+		}
+	}
+	return d.insert(ctx, tx, "episodes (run, key, place, task, agent, trial, body, solution, limited, provider, needs, priority, state, number, failures, not_before, outcome, cause, reward, root_gate, unfinished)", 21, rows)
+}
+
+// finishedWithout reads the verdicts that count of episodes that were kept before their run was enqueued: in an imported run, for one.
+func (d *DB) finishedWithout(ctx context.Context, tx *sql.Tx, run string, none bool) (map[string]tare.Verdict, error) {
+	if none {
+		return nil, nil
+	}
+	all, err := d.verdictsBy(ctx, tx, run)
+	out := map[string]tare.Verdict{}
+	for key, history := range all {
+		out[key] = tare.Standing(history)
+	}
+	return out, err
+}
+
+// A Worker is one process that plays episodes.
+type Worker struct {
+	ID      string
+	Host    string // the machine and what of it can see the process: where pids mean the same
+	PID     int
+	Version tare.Digest // of its grader
+	Slots   int
+	Has     []string // what it can run
+}
+
+// Register makes a worker known. Its heart must beat from then on.
+func (d *DB) Register(ctx context.Context, w Worker) error {
+	return d.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := d.exec(ctx, tx, "INSERT INTO workers (id, host, pid, version, slots, has, beat, state) VALUES ($1, $2, $3, $4, $5, $6, 0, 'alive')",
+			w.ID, w.Host, w.PID, string(w.Version), w.Slots, strings.Join(w.Has, " "))
+		return err
+	})
+}
+
+// Beat says that a worker lives. When it was taken for lost meanwhile the error is ErrLease.
+func (d *DB) Beat(ctx context.Context, worker string) error {
+	return d.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := d.exec(ctx, tx, "UPDATE workers SET beat = beat + 1 WHERE id = $1 AND state = 'alive'", worker)
+		if err == nil && n == 0 {
+			err = ErrLease
+		}
+		return err
+	})
+}
+
+// End says that a worker has ended by itself.
+func (d *DB) End(ctx context.Context, worker string) error {
+	return d.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := d.exec(ctx, tx, "UPDATE workers SET state = 'ended' WHERE id = $1 AND state = 'alive'", worker)
+		return err
+	})
+}
+
+// A Pulse is what others see of a worker.
+type Pulse struct {
+	Worker
+	Beat  int64
+	Plays int // leases that it holds
+}
+
+// Pulses lists the workers that count as alive.
+func (d *DB) Pulses(ctx context.Context) ([]Pulse, error) {
+	var out []Pulse
+	err := d.each(ctx, d.read, `SELECT id, host, pid, version, slots, has, beat, (SELECT count(*) FROM leases l WHERE l.worker = w.id) FROM workers w WHERE state = 'alive' ORDER BY id`, nil, func(r *sql.Rows) error {
+		var p Pulse
+		var has string
+		err := r.Scan(&p.ID, &p.Host, &p.PID, &p.Version, &p.Slots, &has, &p.Beat, &p.Plays)
+		p.Has = strings.Fields(has)
+		out = append(out, p)
+		return err
+	})
+	return out, err
+}
+
+// A Lease is the right of a worker to play an episode and to say what came of it. Each has a number: who took an episode over has
+// the next one, and the former holder's word counts no more.
+type Lease struct {
+	Run      string
+	Key      tare.Digest
+	Number   int
+	Worker   string
+	Episode  tare.Episode
+	Solution tare.Digest
+	Began    time.Time
+}
+
+// backOff is the most that a retry waits. A time further off than that was written under another clock.
+const backOff = 5 * time.Minute
+
+// Claim leases an episode that a worker may play now; nil means that there is none. The order is that of priority, run and plan.
+// No more of an agent or a provider are leased at once than their limits say, whoever the workers are.
+func (d *DB) Claim(ctx context.Context, w Worker) (*Lease, error) {
+	var l *Lease
+	err := d.Tx(ctx, func(tx *sql.Tx) error {
+		full, err := d.full(ctx, tx)
+		if err != nil {
+			return err
+		}
+		l, err = d.claim(ctx, tx, w, full)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claiming an episode: %w", err)
+	}
+	return l, nil
+}
+
+const claimLock = migrationLock + 2
+
+// full are the names of agents and providers that have as many leases as they may.
+func (d *DB) full(ctx context.Context, tx *sql.Tx) ([]any, error) {
+	most := map[string]int{}
+	err := d.each(ctx, tx, "SELECT name, most FROM limits", nil, func(r *sql.Rows) error {
+		var name string
+		var n int
+		err := r.Scan(&name, &n)
+		most[name] = n
+		return err
+	})
+	if err != nil || len(most) == 0 {
+		return nil, err
+	}
+	if d.pg { // with limits, claims take turns: two that count at once would both find room for one
+		if _, err := d.exec(ctx, tx, "SELECT pg_advisory_xact_lock($1)", claimLock); err != nil {
+			return nil, err
+		}
+	}
+	held := map[string]int{}
+	err = d.each(ctx, tx, "SELECT limited, provider, count(*) FROM leases GROUP BY limited, provider", nil, func(r *sql.Rows) error {
+		var agent, provider string
+		var n int
+		err := r.Scan(&agent, &provider, &n)
+		held[agent] += n
+		if provider != agent {
+			held[provider] += n
+		}
+		return err
+	})
+	var full []any
+	for name, n := range most {
+		if held[name] >= n {
+			full = append(full, name)
+		}
+	}
+	return full, err
+}
+
+func (d *DB) claim(ctx context.Context, tx *sql.Tx, w Worker, full []any) (*Lease, error) {
+	needs, err := d.needsMet(ctx, tx, w.Has)
+	if err != nil || len(needs) == 0 {
+		return nil, err
+	}
+	now := time.Now()
+	args := []any{now.UnixMicro(), now.Add(backOff).UnixMicro()}
+	in := func(list []any) string {
+		var names []string
+		for _, x := range list {
+			args = append(args, x)
+			names = append(names, fmt.Sprintf("$%d", len(args)))
+		}
+		return "(" + strings.Join(names, ",") + ")"
+	}
+	q := "SELECT run, key, number, body, coalesce(solution, ''), limited, provider FROM episodes WHERE state = 'pending' AND (not_before <= $1 OR not_before > $2) AND needs IN " + in(needs)
+	if len(full) > 0 {
+		list := in(full)
+		q += " AND limited NOT IN " + list + " AND provider NOT IN " + list
+	}
+	q += " ORDER BY priority, run, place LIMIT 1"
+	if d.pg {
+		q += " FOR UPDATE SKIP LOCKED"
+	}
+	l := &Lease{Worker: w.ID, Began: now}
+	var body []byte
+	var limited, provider string
+	err = d.row(ctx, tx, q, args...).Scan(&l.Run, &l.Key, &l.Number, &body, &l.Solution, &limited, &provider)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(body, &l.Episode); err != nil {
+		return nil, fmt.Errorf("reading an episode: %w", err)
+	}
+	l.Number++
+	if _, err := d.exec(ctx, tx, "UPDATE episodes SET state = 'leased', number = $1 WHERE run = $2 AND key = $3", l.Number, l.Run, string(l.Key)); err != nil {
+		return nil, err
+	}
+	// the worker must still count as alive: one that was taken for lost would hold a lease that nobody takes over
+	n, err := d.exec(ctx, tx, `INSERT INTO leases (run, key, number, worker, limited, provider, began)
+		SELECT $1, $2, $3, id, $5, $6, $7 FROM workers WHERE id = $4 AND state = 'alive'`, l.Run, string(l.Key), l.Number, w.ID, limited, provider, now.UnixMicro())
+	if err == nil && n == 0 {
+		err = ErrLease
+	}
+	return l, err
+}
+
+// needsMet are the kinds of needs that somebody who has these things meets.
+func (d *DB) needsMet(ctx context.Context, q queryer, has []string) ([]any, error) {
+	var out []any
+	err := d.each(ctx, q, "SELECT needs FROM needs", nil, func(r *sql.Rows) error {
+		var n string
+		err := r.Scan(&n)
+		if meets(has, n) {
+			out = append(out, n)
+		}
+		return err
+	})
+	return out, err
+}
+
+func meets(has []string, needs string) bool {
+	for _, need := range strings.Fields(needs) {
+		if !slices.Contains(has, need) {
+			return false
+		}
+	}
+	return true
+}
+
+// release ends a lease: what its holder says afterwards counts no more.
+func (d *DB) release(ctx context.Context, tx *sql.Tx, l *Lease, what string) error {
+	n, err := d.exec(ctx, tx, "DELETE FROM leases WHERE run = $1 AND key = $2 AND number = $3 AND worker = $4", l.Run, string(l.Key), l.Number, l.Worker)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return ErrLease
+	}
+	_, err = d.exec(ctx, tx, "INSERT INTO attempts (run, key, number, worker, began, ended, what) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+		l.Run, string(l.Key), l.Number, l.Worker, l.Began.UnixMicro(), time.Now().UnixMicro(), what)
+	return err
+}
+
+// Finish keeps what came of a leased episode, ends the lease, and does what also does, all in one transaction or none of it. It
+// may be tried again after any error that is not Lasting: what was kept by an attempt whose answer was lost is recognised.
+func (d *DB) Finish(ctx context.Context, l *Lease, record, verdict tare.Entry, also func(tx *sql.Tx) error) error {
+	var v tare.Verdict
+	if err := json.Unmarshal(verdict.Bytes, &v); err != nil {
+		return fmt.Errorf("finishing an episode: %w", err)
+	}
+	entries := finished(l.Run, l.Episode, record, verdict)
+	if err := d.putBlobs(ctx, entries...); err != nil {
+		return fmt.Errorf("finishing an episode: %w", err)
+	}
+	err := d.Tx(ctx, func(tx *sql.Tx) error {
+		if err := d.release(ctx, tx, l, "graded"); err != nil {
+			return err
+		}
+		if err := d.keepIn(ctx, tx, entries...); err != nil {
+			return err
+		}
+		if err := d.summarise(ctx, tx, l.Run, l.Key, v); err != nil {
+			return err
+		}
+		return also(tx)
+	})
+	if errors.Is(err, ErrLease) || errors.Is(err, fs.ErrExist) {
+		if kept, rerr := d.readEntry(ctx, entries[1].name); rerr == nil && kept.Hash == record.Hash {
+			return nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("finishing an episode: %w", err)
+	}
+	return nil
+}
+
+// Fail keeps the record of an attempt that infrastructure ended, and ends the lease. The episode waits for another attempt, after
+// a while, or counts as lost when it has had as many as its run allows. again says which.
+func (d *DB) Fail(ctx context.Context, l *Lease, record tare.Entry, wake Waker, also func(tx *sql.Tx) error) (again bool, err error) {
+	if err := d.putBlobs(ctx, namedEntry{"", record}); err != nil {
+		return false, fmt.Errorf("keeping a lost attempt: %w", err)
+	}
+	err = d.Tx(ctx, func(tx *sql.Tx) error {
+		if again, err = d.failIn(ctx, tx, l, record, "infrastructure", wake); err != nil {
+			return err
+		}
+		return also(tx)
+	})
+	if err != nil {
+		return false, fmt.Errorf("keeping a lost attempt: %w", err)
+	}
+	return again, nil
+}
+
+func (d *DB) failIn(ctx context.Context, tx *sql.Tx, l *Lease, record tare.Entry, what string, wake Waker) (again bool, err error) {
+	if err := d.release(ctx, tx, l, what); err != nil {
+		return false, err
+	}
+	if err := d.lostIn(ctx, tx, l.Run, l.Episode, record); err != nil {
+		return false, err
+	}
+	var failures, most int
+	var state string
+	if err := d.row(ctx, tx, "SELECT e.failures, r.attempts, r.state FROM episodes e JOIN runs r ON r.id = e.run WHERE e.run = $1 AND e.key = $2", l.Run, string(l.Key)).Scan(&failures, &most, &state); err != nil {
+		return false, err
+	}
+	failures++
+	next, at := "lost", time.Time{}
+	if failures < most {
+		next, at = waitingIn(state), time.Now().Add(wait(failures))
+	}
+	if what == "worker lost" {
+		at = time.Time{}
+	}
+	after := int64(0)
+	if !at.IsZero() {
+		after = at.UnixMicro()
+	}
+	if _, err := d.exec(ctx, tx, "UPDATE episodes SET state = $1, failures = $2, not_before = $3 WHERE run = $4 AND key = $5", next, failures, after, l.Run, string(l.Key)); err != nil {
+		return false, err
+	}
+	if next == "pending" && wake != nil {
+		return true, wake(ctx, tx, 1, at)
+	}
+	return next != "lost", nil
+}
+
+// waitingIn is the state of what waits in a run of a state.
+func waitingIn(run string) string {
+	switch run {
+	case Paused:
+		return "held"
+	case Cancelled:
+		return "cancelled"
+	default:
+		return "pending"
+	}
+}
+
+// wait is how long an episode waits after it failed for the nth time: 0.5 s, 1 s, 2 s and so on.
+func wait(failures int) time.Duration {
+	return time.Duration(min(float64(backOff), float64(500*time.Millisecond)*math.Pow(2, float64(failures-1))))
+}
+
+// GiveUp ends a lease of which nothing came, since somebody wanted it so: the episode waits again.
+func (d *DB) GiveUp(ctx context.Context, l *Lease, wake Waker, also func(tx *sql.Tx) error) error {
+	err := d.Tx(ctx, func(tx *sql.Tx) error {
+		if err := d.release(ctx, tx, l, "given up"); err != nil {
+			return err
+		}
+		var state string
+		if err := d.row(ctx, tx, "SELECT state FROM runs WHERE id = $1", l.Run).Scan(&state); err != nil {
+			return err
+		}
+		if _, err := d.exec(ctx, tx, "UPDATE episodes SET state = $1 WHERE run = $2 AND key = $3", waitingIn(state), l.Run, string(l.Key)); err != nil {
+			return err
+		}
+		if state == Active && wake != nil {
+			if err := wake(ctx, tx, 1, time.Time{}); err != nil {
+				return err
+			}
+		}
+		return also(tx)
+	})
+	if err != nil {
+		return fmt.Errorf("giving an episode up: %w", err)
+	}
+	return nil
+}
+
+// TakeOver ends a worker whose heart stands at beat, and its leases: what it had waits again, each with a record that says why, or
+// counts as lost when that has happened too often. It returns the leases; none when the heart beat after all.
+func (d *DB) TakeOver(ctx context.Context, w Pulse, wake Waker) ([]Lease, error) {
+	var out []Lease
+	err := d.Tx(ctx, func(tx *sql.Tx) error {
+		out = nil
+		n, err := d.exec(ctx, tx, "UPDATE workers SET state = 'lost' WHERE id = $1 AND beat = $2 AND state = 'alive'", w.ID, w.Beat)
+		if err != nil || n == 0 {
+			return err
+		}
+		err = d.each(ctx, tx, "SELECT l.run, l.key, l.number, l.worker, l.began, e.body FROM leases l JOIN episodes e ON e.run = l.run AND e.key = l.key WHERE l.worker = $1", []any{w.ID}, func(r *sql.Rows) error {
+			var l Lease
+			var began int64
+			var body []byte
+			if err := r.Scan(&l.Run, &l.Key, &l.Number, &l.Worker, &began, &body); err != nil {
+				return err
+			}
+			l.Began = time.UnixMicro(began)
+			out = append(out, l)
+			return json.Unmarshal(body, &out[len(out)-1].Episode)
+		})
+		if err != nil {
+			return err
+		}
+		for i := range out {
+			record, err := lostRecord(&out[i], w)
+			if err != nil {
+				return err
+			}
+			if _, err := d.failIn(ctx, tx, &out[i], record, "worker lost", wake); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("taking over from %s: %w", w.ID, err)
+	}
+	return out, nil
+}
+
+// lostRecord is the record of an attempt of which nothing is known but that its worker is gone.
+func lostRecord(l *Lease, w Pulse) (tare.Entry, error) {
+	return tare.NewEntry(tare.Record{
+		Schema: tare.RecordSchema, TaskHash: l.Episode.TaskHash,
+		Trajectory: tare.Trajectory{Episode: l.Episode, Started: l.Began.UTC()},
+		Evidence:   tare.Evidence{Problems: []tare.Problem{{Where: "worker", Error: fmt.Sprintf("worker %s (process %d) was gone while it played attempt %d", w.ID, w.PID, l.Number)}}},
+	})
+}
