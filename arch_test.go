@@ -31,6 +31,7 @@ var allow = map[string][]string{
 	"claims":     {"tare"},
 	"judge":      {"tare", "stats"},
 	"ledger":     {"tare"},
+	"llm":        {"tare"},
 	"mcpproxy":   {"tare"},
 	"mcpserve":   {"tare"},
 	"mockmodel":  {},
@@ -45,7 +46,7 @@ var allow = map[string][]string{
 	"detect":     {"tare", "claims"},
 	"oracle":     {"tare", "claims", "contract", "detect", "predicate"},
 	"tools":      {"tare", "check", "mcpserve", "platform", "sandbox", "workspace"},
-	"agent":      {"tare", "sandbox", "workspace"}, // a finished solution is laid out as every other tree is
+	"agent":      {"tare", "llm", "sandbox", "workspace"}, // a finished solution is laid out as every other tree is
 	"episode":    {"tare", "agent", "evidence", "sandbox", "trajectory", "workspace"},
 	"store":      {"tare", "ledger"},
 	"run":        {"tare", "episode", "oracle", "suite", "trajectory"},

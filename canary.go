@@ -70,9 +70,12 @@ type Said struct {
 
 // A Usage is what an episode took of a model, as its agent counts it. What is not known is nil, which is not 0.
 type Usage struct {
-	InputTokens  *int64   `json:"input_tokens,omitempty"`
-	OutputTokens *int64   `json:"output_tokens,omitempty"`
-	Dollars      *float64 `json:"dollars,omitempty"`
+	InputTokens      *int64   `json:"input_tokens,omitempty"`       // all that the model read, what a cache had included
+	OutputTokens     *int64   `json:"output_tokens,omitempty"`      // all that it wrote, reasoning included
+	CacheReadTokens  *int64   `json:"cache_read_tokens,omitempty"`  // of the input: came from a cache
+	CacheWriteTokens *int64   `json:"cache_write_tokens,omitempty"` // of the input: went into one
+	ReasoningTokens  *int64   `json:"reasoning_tokens,omitempty"`   // of the output
+	Dollars          *float64 `json:"dollars,omitempty"`
 }
 
 // CanaryEvidence is what was observed of a harness that was sent a canary. It holds no judgement.

@@ -91,4 +91,9 @@ type Trajectory struct {
 	Stop     StopReason `json:"stop,omitempty"`
 	Detail   string     `json:"detail,omitempty"` // of the stop: an exit status, an error
 	Final    string     `json:"final,omitempty"`  // the agent's last message, bounded
+
+	// Of an agent that asks a model:
+	Turns     []ModelTurn `json:"turns,omitempty"`
+	Approvals []Approval  `json:"approvals,omitempty"`
+	Usage     *Usage      `json:"usage,omitempty"` // of the whole episode, as its agent counts it; nil: unknown
 }

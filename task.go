@@ -133,6 +133,10 @@ type Limits struct {
 	Wall  time.Duration `json:"wall,omitempty"`  // of the whole episode
 	Turns int           `json:"turns,omitempty"` // tool calls of one episode
 	Check time.Duration `json:"check,omitempty"` // of one command while grading, and of run_tests
+
+	// Of an agent that asks a model, over all of its answers:
+	Tokens  int64   `json:"tokens,omitempty"` // read and written
+	Dollars float64 `json:"dollars,omitempty"`
 }
 
 // A Brief is what an agent is shown, and all that it is shown.

@@ -22,6 +22,10 @@ type World struct {
 	Patch   *Patch            // of a vulnerability: what else is served; nil elsewhere
 	Dir     string            // host path of the workspace, for agents that edit the directory
 	Sandbox sandbox.Sandbox   // where an agent of others' making runs
+
+	// What an agent that asks a model is to tell of, as it happens; the time of it is whoever hears it to say. May be nil.
+	OnTurn     func(tare.ModelTurn)
+	OnApproval func(tare.Approval)
 }
 
 // A Patch is what the world of a vulnerability serves beside its tools.

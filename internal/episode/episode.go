@@ -182,7 +182,7 @@ func (p *play) run(ctx context.Context) (tare.Evidence, error) {
 	case p.failed():
 		end.Stop, end.Detail = tare.WorldError, p.problems[0].Error
 	}
-	if err := p.steps.Stop(end.Stop, end.Detail, end.Final, p.Now()); err != nil && !p.failed() {
+	if err := p.steps.Stop(end.Stop, end.Detail, end.Final, end.Usage, p.Now()); err != nil && !p.failed() {
 		p.problem("trajectory", err)
 	}
 	if err := ctx.Err(); err != nil {
@@ -317,6 +317,18 @@ func (p *play) act(ctx context.Context, ws *workspace.Workspace) agent.Ending {
 	world := agent.World{Socket: served.Socket, Patch: served.Patch, Sandbox: p.Evidence.Sandbox, Mounts: served.Mounts, Env: served.Env, Kept: p.Kept}
 	if ws != nil {
 		world.Dir = ws.Dir
+	}
+	world.OnTurn = func(t tare.ModelTurn) {
+		t.At = max(0, p.Now().Sub(p.began).Seconds()-t.Seconds)
+		if err := p.steps.Turn(t); err != nil {
+			p.problem("trajectory", err)
+		}
+	}
+	world.OnApproval = func(c tare.Approval) {
+		c.At = p.Now().Sub(p.began).Seconds()
+		if err := p.steps.Approval(c); err != nil {
+			p.problem("trajectory", err)
+		}
 	}
 	end, err := p.Agent.Play(limited, p.brief(), world)
 	timeUp := errors.Is(limited.Err(), context.DeadlineExceeded)

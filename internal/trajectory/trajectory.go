@@ -1,7 +1,8 @@
 // Package trajectory writes, reads and measures the records of episodes.
 //
 // On disk a trajectory is JSON Lines, written as things happen and only ever appended to: a line that says which episode
-// began, a line for each step, and a line that says why it ended. A run that is killed keeps all lines but, at worst, a
+// began, a line for each step, for each answer of a model and each approval where the agent tells of them, and a line that says why
+// it ended. A run that is killed keeps all lines but, at worst, a
 // part of the last one; [Read] takes such a file for what it is, a trajectory that breaks off.
 package trajectory
 
@@ -12,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,7 +29,7 @@ const maxLine = 64 << 20
 
 // A line is any one line of the file; Type says which fields count.
 type line struct {
-	Type     string          `json:"type"` // start, step, stop
+	Type     string          `json:"type"` // start, step, turn, approval, stop
 	Schema   string          `json:"schema,omitempty"`
 	Episode  *tare.Episode   `json:"episode,omitempty"`
 	Started  time.Time       `json:"started,omitzero"`
@@ -36,6 +38,10 @@ type line struct {
 	Detail   string          `json:"detail,omitempty"`
 	Final    string          `json:"final,omitempty"`
 	Finished time.Time       `json:"finished,omitzero"`
+
+	Turn     *tare.ModelTurn `json:"turn,omitempty"`
+	Approval *tare.Approval  `json:"approval,omitempty"`
+	Usage    *tare.Usage     `json:"usage,omitempty"`
 }
 
 // A Writer writes one trajectory. Its methods may be called from several goroutines; each line is written whole, by one
@@ -84,8 +90,34 @@ func (w *Writer) Step(s tare.Step) error {
 	return nil
 }
 
-// Stop writes the last line. The reason must not be empty.
-func (w *Writer) Stop(reason tare.StopReason, detail, final string, finished time.Time) error {
+// Turn appends an answer of a model.
+func (w *Writer) Turn(t tare.ModelTurn) error {
+	return w.also(line{Type: "turn", Turn: &t}, func() { w.t.Turns = append(w.t.Turns, t) })
+}
+
+// Approval appends an approval.
+func (w *Writer) Approval(a tare.Approval) error {
+	return w.also(line{Type: "approval", Approval: &a}, func() { w.t.Approvals = append(w.t.Approvals, a) })
+}
+
+func (w *Writer) also(l line, keep func()) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	if w.t.Stop != "" {
+		return fmt.Errorf("writing %s: the trajectory has ended", l.Type)
+	}
+	if err := w.write(l); err != nil {
+		return err
+	}
+	keep()
+	return nil
+}
+
+// Stop writes the last line. The reason must not be empty; usage is nil where it is unknown.
+func (w *Writer) Stop(reason tare.StopReason, detail, final string, usage *tare.Usage, finished time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -97,10 +129,10 @@ func (w *Writer) Stop(reason tare.StopReason, detail, final string, finished tim
 		return fmt.Errorf("ending trajectory: it has ended with %s", w.t.Stop)
 	}
 	finished = finished.UTC()
-	if err := w.write(line{Type: "stop", Stop: reason, Detail: detail, Final: final, Finished: finished}); err != nil {
+	if err := w.write(line{Type: "stop", Stop: reason, Detail: detail, Final: final, Usage: usage, Finished: finished}); err != nil {
 		return err
 	}
-	w.t.Stop, w.t.Detail, w.t.Final, w.t.Finished = reason, detail, final, finished
+	w.t.Stop, w.t.Detail, w.t.Final, w.t.Usage, w.t.Finished = reason, detail, final, usage, finished
 	return nil
 }
 
@@ -110,6 +142,7 @@ func (w *Writer) Trajectory() tare.Trajectory {
 	defer w.mu.Unlock()
 	t := w.t
 	t.Steps = append([]tare.Step{}, t.Steps...)
+	t.Turns, t.Approvals = slices.Clone(t.Turns), slices.Clone(t.Approvals)
 	return t
 }
 
@@ -189,7 +222,17 @@ func add(t *tare.Trajectory, l line, n int) error {
 		if l.Stop == "" {
 			return errors.New("an end without a reason")
 		}
-		t.Stop, t.Detail, t.Final, t.Finished = l.Stop, l.Detail, l.Final, l.Finished
+		t.Stop, t.Detail, t.Final, t.Usage, t.Finished = l.Stop, l.Detail, l.Final, l.Usage, l.Finished
+	case "turn":
+		if l.Turn == nil {
+			return errors.New("a turn without its answer")
+		}
+		t.Turns = append(t.Turns, *l.Turn)
+	case "approval":
+		if l.Approval == nil {
+			return errors.New("an approval that asks nothing")
+		}
+		t.Approvals = append(t.Approvals, *l.Approval)
 	default:
 		return fmt.Errorf("a line of unknown type %q", l.Type)
 	}

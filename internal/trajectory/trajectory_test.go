@@ -39,7 +39,15 @@ func written(t *testing.T) (*bytes.Buffer, tare.Trajectory) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Stop(tare.EndTurn, "", "done", began.Add(time.Minute)); err != nil {
+	read, cost := int64(1200), 0.01
+	usage := tare.Usage{InputTokens: &read, Dollars: &cost}
+	if err := w.Turn(tare.ModelTurn{At: 1, Seconds: 2, Model: "m", Stop: "tool_use", Usage: usage, Tries: 1, Calls: 2, Mistakes: []string{"no such tool"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Approval(tare.Approval{At: 3, Asked: "finish?", Approved: true, By: "auto"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Stop(tare.EndTurn, "", "done", &usage, began.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return &buf, w.Trajectory()
@@ -99,7 +107,10 @@ func TestReadRefuses(t *testing.T) {
 		"step missing":   {lines[0] + lines[2], "line 2: step 0"},
 		"step twice":     {lines[0] + lines[1] + lines[1], "line 3: step 1"},
 		"two starts":     {lines[0] + lines[0], "line 2"},
-		"after the end":  {strings.Join(lines[:5], "") + lines[4], "line 6"},
+		"after the end":  {strings.Join(lines[:7], "") + lines[6], "line 8"},
+		"turn after it":  {strings.Join(lines[:7], "") + lines[4], "line 8"},
+		"empty turn":     {lines[0] + `{"type":"turn"}` + "\n", "without its answer"},
+		"empty approval": {lines[0] + `{"type":"approval"}` + "\n", "asks nothing"},
 		"other schema":   {strings.Replace(lines[0], "trajectory/1", "trajectory/9", 1), "schema"},
 		"unknown field":  {strings.Replace(lines[0], `{"type"`, `{"extra":1,"type"`, 1), "line 1"},
 		"unknown type":   {lines[0] + `{"type":"pause"}` + "\n", "line 2"},
@@ -152,16 +163,16 @@ func TestWriterRefuses(t *testing.T) {
 	for name, err := range map[string]error{
 		"index":   w.Step(step(1, "x", `{}`, true)),
 		"forward": w.Step(retry),
-		"reason":  w.Stop("", "", "", began),
+		"reason":  w.Stop("", "", "", nil, began),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if err := w.Stop(tare.Cancelled, "", "", began); err != nil {
+	if err := w.Stop(tare.Cancelled, "", "", nil, began); err != nil {
 		t.Fatal(err)
 	}
-	if w.Step(step(0, "x", `{}`, true)) == nil || w.Stop(tare.EndTurn, "", "", began) == nil {
+	if w.Step(step(0, "x", `{}`, true)) == nil || w.Stop(tare.EndTurn, "", "", nil, began) == nil {
 		t.Error("written to after the end")
 	}
 	if got := w.Trajectory(); got.Stop != tare.Cancelled || len(got.Steps) != 0 {
