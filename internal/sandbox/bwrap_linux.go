@@ -449,7 +449,7 @@ func (b *bwrap) homeArgs() []string {
 func (b *bwrap) payload(r *run) []string {
 	processes := r.limits.Processes + slack
 	if b.kind == IsolationBwrapRoot || !countsPerNamespace() {
-		processes += tasksOf(b.uid) // the count is of the uid on the whole machine
+		processes += tasksOf(b.uid) + others // the count is of the uid on the whole machine
 	}
 	limits := limitScript(r.limits, b.processes, processes)
 	var a []string

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -328,4 +329,67 @@ func processesWith(t *testing.T, marker string) (fds []int) {
 		}
 	}
 	return fds
+}
+
+// TestUserSharedWithOthers has another program, which keeps its state elsewhere as one in another container does, run under
+// the uid of ours after the limits of ours are set. Where the kernel counts the processes of a uid on the whole machine, theirs must
+// not use up what ours may have.
+func TestUserSharedWithOthers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("without root every sandbox counts in a namespace of its own")
+	}
+	pair := make([]sandbox.Sandbox, 2)
+	for i := range pair {
+		o := options("bwrap")
+		o.StateRoot = filepath.Join(os.Getenv(envState), fmt.Sprintf("apart-%d", i))
+		sb, err := sandbox.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sb.Close()
+		sandbox.ForceKind(sb, sandbox.IsolationBwrapRoot)
+		pair[i] = sb
+	}
+	a, _ := pair[0].Owner()
+	if b, _ := pair[1].Owner(); a != b {
+		t.Fatalf("the uids are %d and %d: nothing is tested", a, b)
+	}
+	var signs [2]string
+	for i := range signs {
+		var err error
+		if signs[i], err = pair[i].NewDir("signs"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mounts := func(i int) []sandbox.Mount {
+		return []sandbox.Mount{{Host: signs[i], Guest: "/mine", Writable: true}, {Host: signs[1-i], Guest: "/other"}}
+	}
+	crowd, over := context.WithCancel(t.Context())
+	gone := make(chan struct{})
+	defer func() { over(); <-gone }()
+	go func() {
+		defer close(gone)
+		res, err := pair[1].Run(crowd, sandbox.Cmd{
+			Argv: []string{"/bin/sh", "-c", `until [ -e /other/started ]; do sleep 0.01; done
+for i in $(seq 100); do sleep 1000 & done; : >/mine/crowded; wait`},
+			Mounts: mounts(1),
+			Limits: sandbox.Limits{Wall: time.Minute},
+		})
+		if err != nil || res.Ended != sandbox.LimitCancelled {
+			t.Errorf("the crowd: %v, exit %d, ended by %q: %s", err, res.Exit, res.Ended, res.Stderr.Data)
+		}
+	}()
+	res, err := pair[0].Run(t.Context(), sandbox.Cmd{
+		Argv: []string{"/usr/bin/python3", "-c", `import os, threading, time
+open("/mine/started", "w").close() # the limits are set
+while not os.path.exists("/other/crowded"): time.sleep(0.01)
+e = threading.Event()
+for i in range(15): threading.Thread(target=e.wait, daemon=True).start()
+print("all started")`},
+		Mounts: mounts(0),
+		Limits: sandbox.Limits{Processes: 30, Wall: time.Minute},
+	})
+	if err != nil || res.Exit != 0 || string(res.Stdout.Data) != "all started\n" {
+		t.Errorf("exit %d, %v, ended by %q\n%s%s", res.Exit, err, res.Ended, res.Stdout.Data, res.Stderr.Data)
+	}
 }

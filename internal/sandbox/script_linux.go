@@ -23,6 +23,11 @@ func processFlag() string {
 // at the limit itself would make excess and full use look the same.
 const slack = 16
 
+// others is added for a pid namespace where the kernel counts the processes of a uid on the whole machine: those of other
+// programs come and go while a command runs, and those of another container with the same uid cannot even be seen. Only a
+// namespace can afford it, since it dies at once: a tree that forks without end outruns whoever ends it one by one.
+const others = 256
+
 // limitScript is the part of the script that sets limits for the shell and all that it starts.
 func limitScript(l Limits, processFlag string, processes int) string {
 	cpu := cpuSeconds(l)
