@@ -13,7 +13,7 @@ import (
 // graderRooms are the folders whose code can change a verdict. These nouns, at the root, can too.
 var graderRooms = []string{
 	"internal/agent", "internal/check", "internal/claims", "internal/contract", "internal/detect", "internal/episode", "internal/evidence", "internal/oracle",
-	"internal/mcpproxy", "internal/platform", "internal/predicate", "internal/sandbox", "internal/suite", "internal/tools", "internal/workspace",
+	"internal/mcpproxy", "internal/mcpserve", "internal/platform", "internal/predicate", "internal/sandbox", "internal/suite", "internal/tools", "internal/workspace",
 }
 
 // graderModules are the modules of others whose code can change a verdict: their versions are a part of the grader.
@@ -21,7 +21,7 @@ var graderModules = []string{"cel.dev/cel-go", "github.com/google/jsonschema-go"
 
 // graderSources are these rooms and nouns, embedded so that a plain go build knows its own grader.
 //
-//go:embed *.go go.mod internal/agent internal/check internal/claims internal/contract internal/detect internal/episode internal/evidence internal/oracle internal/mcpproxy internal/platform internal/predicate internal/sandbox internal/suite internal/tools internal/workspace
+//go:embed *.go go.mod internal/agent internal/check internal/claims internal/contract internal/detect internal/episode internal/evidence internal/oracle internal/mcpproxy internal/mcpserve internal/platform internal/predicate internal/sandbox internal/suite internal/tools internal/workspace
 var graderSources embed.FS
 
 // GraderDigest is the hash of the sources of all that can change a verdict, tests aside. Certificates and verdicts name

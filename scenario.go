@@ -98,7 +98,20 @@ const (
 	FaultRevoked        FaultKind = "revoked"          // the principal loses its permission
 	FaultDelay          FaultKind = "delay"            // a proxy's: the answer comes late
 	FaultCorrupted      FaultKind = "corrupted"        // a proxy's: the answer is damaged
+	FaultTruncated      FaultKind = "truncated"        // on the way to any world: only the beginning of the answer came
+	FaultError          FaultKind = "error"            // likewise: the tool failed, and nothing was done
+	FaultDisconnect     FaultKind = "disconnect"       // likewise: the connection broke, and nothing was done
 )
+
+// Spoils reports whether a call with such a fault on the way has to be made again: its answer is missing or damaged. What comes
+// late comes.
+func (k FaultKind) Spoils() bool {
+	switch k {
+	case FaultError, FaultTimeoutBefore, FaultTimeoutAfter, FaultUnavailable, FaultTruncated, FaultCorrupted, FaultDisconnect:
+		return true
+	}
+	return false
+}
 
 // A FaultSpec places a fault: on the Nth matching call, or on matching calls at a seeded rate.
 type FaultSpec struct {

@@ -18,6 +18,7 @@ type hands struct {
 	session *mcp.ClientSession
 	client  *http.Client
 	patch   *hands // of test_patch; nil where there is none
+	patient bool   // a call that failed, or whose answer cannot be read, is made once more
 }
 
 // errInterrupted says that the ctx of Play ended in the middle of a call.
@@ -69,15 +70,44 @@ func (h *hands) call(tool, note string, args map[string]any) (answer, error) {
 	for k, v := range args {
 		all[k] = v
 	}
-	res, err := h.session.CallTool(h.ctx, &mcp.CallToolParams{Name: tool, Arguments: all})
+	a, err := h.ask(tool, all)
+	if err == nil && h.patient && !a.usable() {
+		all["note"] = "that did not work; once more: " + note
+		return h.ask(tool, all)
+	}
+	return a, err
+}
+
+// ask makes one call. A connection that broke under it and is there again is an answer that was lost; a world that has gone
+// is an error.
+func (h *hands) ask(tool string, args map[string]any) (answer, error) {
+	p := &mcp.CallToolParams{Name: tool}
+	if args != nil {
+		p.Arguments = args
+	}
+	res, err := h.session.CallTool(h.ctx, p)
 	if h.ctx.Err() != nil {
 		return answer{}, errInterrupted
 	}
-	if err != nil {
-		return answer{}, fmt.Errorf("calling %s: %w", tool, err)
+	switch {
+	case err == nil:
+		return answerOf(tool, res)
+	case h.there():
+		return answer{text: "there was no answer: " + err.Error()}, nil
+	case h.ctx.Err() != nil:
+		return answer{}, errInterrupted
 	}
-	return answerOf(tool, res)
+	return answer{}, fmt.Errorf("calling %s: %w", tool, err)
 }
+
+// there reports whether the world still answers: the newest protocol has no ping, and every version lists tools.
+func (h *hands) there() bool {
+	_, err := h.session.ListTools(h.ctx, nil)
+	return err == nil
+}
+
+// usable reports whether an answer of our own tools holds what they say: a structured result.
+func (a answer) usable() bool { return a.ok && len(a.data) > 0 && string(a.data) != "null" }
 
 func answerOf(tool string, res *mcp.CallToolResult) (answer, error) {
 	a := answer{ok: !res.IsError}
@@ -97,19 +127,12 @@ func answerOf(tool string, res *mcp.CallToolResult) (answer, error) {
 
 // testPatch is test_patch; passed says that every check that ran did.
 func (h *hands) testPatch() (text string, passed bool, err error) {
-	res, err := h.patch.session.CallTool(h.ctx, &mcp.CallToolParams{Name: "test_patch"})
-	if h.ctx.Err() != nil {
-		return "", false, errInterrupted
-	}
-	if err != nil {
-		return "", false, fmt.Errorf("calling test_patch: %w", err)
-	}
-	a, err := answerOf("test_patch", res)
+	a, err := h.patch.ask("test_patch", nil)
 	if err != nil {
 		return "", false, err
 	}
 	var out struct{ Result string }
-	if a.ok {
+	if a.usable() {
 		if err := json.Unmarshal(a.data, &out); err != nil {
 			return "", false, fmt.Errorf("reading the result of test_patch: %w", err)
 		}
@@ -133,8 +156,8 @@ func (h *hands) list(note string) ([]string, error) {
 		return nil, err
 	}
 	var out struct{ Files []string }
-	if err := json.Unmarshal(a.data, &out); err != nil {
-		return nil, fmt.Errorf("reading the result of list_files: %w", err)
+	if err := json.Unmarshal(a.data, &out); err != nil || !a.usable() {
+		return nil, mishap("the result of list_files cannot be read")
 	}
 	return out.Files, nil
 }
@@ -150,7 +173,7 @@ func (h *hands) test(note string) (green bool, err error) {
 		Ended      string
 	}
 	if err := json.Unmarshal(a.data, &out); err != nil || out.ReturnCode == nil {
-		return false, fmt.Errorf("reading the result of run_tests: %w", errors.Join(err, errors.New("no returncode")))
+		return false, mishap("the result of run_tests cannot be read: it has no returncode")
 	}
 	return *out.ReturnCode == 0 && out.Ended == "", nil
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"tare"
 )
 
@@ -124,14 +122,7 @@ func (o *operating) step(s tare.ScriptStep) (well bool, err error) {
 
 // operate is call without a note: the tools of a scenario are not ours.
 func (o *operating) operate(tool string, args map[string]any) (answer, error) {
-	res, err := o.session.CallTool(o.ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
-	if o.ctx.Err() != nil {
-		return answer{}, errInterrupted
-	}
-	if err != nil {
-		return answer{}, fmt.Errorf("calling %s: %w", tool, err)
-	}
-	return answerOf(tool, res)
+	return o.ask(tool, args)
 }
 
 // arguments fills what was taken into the arguments of a step.

@@ -55,7 +55,7 @@ type scripted struct {
 //	trusting   changes nothing, calls test_patch and believes what it wants to hear
 //	baseline   lists, reads, writes the fix, runs the tests and stops when they are green
 //	advanced   lists, walks the requirements one by one, reads the tests, writes the fix and the test, runs the tests,
-//	           looks at the diff and checks that the new files are there
+//	           looks at the diff and checks that the new files are there; makes a call that failed once more
 //	recovery   reads a path that it guessed, fails, lists, tries again, then goes on as reference does, and runs the tests
 func Scripted(name string, s Solution) (Agent, error) {
 	play, ok := scripts[name]
@@ -209,6 +209,7 @@ func conclude(h *hands, final string) (string, error) {
 }
 
 func playAdvanced(h *hands, s Solution) (string, error) {
+	h.patient = true
 	files, err := h.list("see what there is")
 	if err != nil {
 		return "", err

@@ -213,7 +213,7 @@ func (r *rig) neighbour(ctx context.Context, t *tare.Task, level int) (*neighbou
 	job.Episode.Level = strconv.Itoa(level)
 	n.world, err = r.patchWorld(ctx, job, episode.World{
 		Workspace: n.ws, Limits: t.Limits, Began: r.now(), OnStep: func(tare.Step) { n.calls.Add(1) }, OnProblem: func(error) { n.calls.Add(1) },
-	})
+	}, nil)
 	if err != nil {
 		return nil, errors.Join(err, n.ws.Remove())
 	}

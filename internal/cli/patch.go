@@ -115,7 +115,7 @@ func (r *rig) checkerOf(t *tare.Task, level patchcheck.Level, ws *workspace.Work
 
 // patchWorld opens the world of a vulnerability for the agent of one episode: its workspace, test_patch, and the daemon. It
 // returns when all of it answers.
-func (r *rig) patchWorld(ctx context.Context, job run.Job, world episode.World) (served episode.Served, err error) {
+func (r *rig) patchWorld(ctx context.Context, job run.Job, world episode.World, faults *mcpserve.Faults) (served episode.Served, err error) {
 	level := patchcheck.DefaultLevel
 	if job.Episode.Level != "" {
 		if level, err = patchcheck.ParseLevel(job.Episode.Level); err != nil {
@@ -130,7 +130,7 @@ func (r *rig) patchWorld(ctx context.Context, job run.Job, world episode.World) 
 	if err != nil {
 		return served, err
 	}
-	w := &patchStack{rig: r, task: job.Task, world: world, dir: dir}
+	w := &patchStack{rig: r, task: job.Task, world: world, dir: dir, faults: faults}
 	w.add((&workspace.Workspace{Dir: dir}).Remove)
 	defer func() {
 		if err != nil {
@@ -158,10 +158,11 @@ func (r *rig) patchWorld(ctx context.Context, job run.Job, world episode.World) 
 // A patchStack is all that serves one agent which repairs a vulnerability, in the order in which it was opened.
 type patchStack struct {
 	*rig
-	task  *tare.Task
-	world episode.World
-	dir   string
-	undo  []func() error
+	task   *tare.Task
+	world  episode.World
+	dir    string
+	faults *mcpserve.Faults // between the agent and both of its servers
+	undo   []func() error
 
 	checker  *patchcheck.Checker
 	tally    *mcpserve.Tally
@@ -192,7 +193,7 @@ func (w *patchStack) serve(ctx context.Context, level patchcheck.Level) (err err
 	}
 	w.add(w.checker.Close)
 	w.tally = mcpserve.NewTally(w.world.Limits.Turns, w.world.OnStep)
-	w.server = patchcheck.NewServer(w.checker, patchcheck.ServerConfig{Logs: w.logs, Tally: w.tally, Began: w.world.Began, Now: w.now})
+	w.server = patchcheck.NewServer(w.checker, patchcheck.ServerConfig{Logs: w.logs, Tally: w.tally, Began: w.world.Began, Now: w.now, Faults: w.faults})
 	if err := w.workspace(ctx); err != nil {
 		return err
 	}
@@ -216,7 +217,7 @@ func (w *patchStack) serve(ctx context.Context, level patchcheck.Level) (err err
 func (w *patchStack) workspace(ctx context.Context) (err error) {
 	cfg := tools.Config{
 		Name: "workspace", Workspace: w.world.Workspace, Sandbox: w.sb, Views: []tools.View{{Host: w.logs.Dir, Guest: w.logs.Guest}},
-		Limits: w.world.Limits, Tally: w.tally, OnProblem: w.world.OnProblem, Began: w.world.Began, Now: w.now,
+		Limits: w.world.Limits, Tally: w.tally, OnProblem: w.world.OnProblem, Began: w.world.Began, Now: w.now, Faults: w.faults,
 	}
 	if w.byHand != nil {
 		cfg.More = []tools.Tool{{Tool: patchcheck.Tool(), Handle: w.server.Handle}}

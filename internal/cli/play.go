@@ -15,6 +15,7 @@ import (
 	"tare/internal/check"
 	"tare/internal/episode"
 	"tare/internal/evidence"
+	"tare/internal/mcpserve"
 	"tare/internal/run"
 	"tare/internal/sandbox"
 	"tare/internal/suite"
@@ -58,6 +59,10 @@ func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, with bes
 			return tare.Record{}, err
 		}
 	}
+	faults, err := faultsOf(job.Episode)
+	if err != nil {
+		return tare.Record{}, err
+	}
 	switch job.Task.Kind {
 	case tare.Canary:
 		cfg.Canary = r.shown[job.Task.Hash]
@@ -66,11 +71,11 @@ func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, with bes
 		}
 	case tare.Scenario:
 		cfg.Serve = func(ctx context.Context, world episode.World) (episode.Served, error) {
-			return r.stage(ctx, job.Task, world)
+			return r.stage(ctx, job, world, faults)
 		}
 	case tare.Vuln:
 		cfg.Serve = func(ctx context.Context, world episode.World) (episode.Served, error) {
-			return r.patchWorld(ctx, job, world)
+			return r.patchWorld(ctx, job, world, faults)
 		}
 	default:
 		runner, err := check.For(job.Task.Runner)
@@ -79,7 +84,7 @@ func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, with bes
 		}
 		cfg.Evidence.Runner = runner
 		cfg.Serve = func(ctx context.Context, world episode.World) (episode.Served, error) {
-			return r.serve(ctx, job.Task, runner, world)
+			return r.serve(ctx, job.Task, runner, world, faults)
 		}
 	}
 	if (strings.HasPrefix(job.Episode.Agent, "cmd:") || strings.HasPrefix(job.Episode.Agent, attemptAgent)) && r.a.bridgeAt() != "" {
@@ -89,6 +94,16 @@ func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, with bes
 		cfg.Keep = func(dir string) { r.keepWorkspace(job.Episode, dir) }
 	}
 	return episode.Play(ctx, cfg)
+}
+
+// faultsOf are the faults that an episode is played with. What comes at a rate is drawn by task, trial and seed, so that agents meet the
+// same.
+func faultsOf(ep tare.Episode) (*mcpserve.Faults, error) {
+	list, err := mcpserve.ParseFaults(ep.Fault)
+	if err != nil {
+		return nil, err
+	}
+	return mcpserve.NewFaults(list, fmt.Sprintf("%s %d %d", ep.Task, ep.Trial, ep.Seed), nil), nil
 }
 
 // scriptMark parts the path of a command from the beginning of its script's hash: another script is another agent, and a
@@ -141,10 +156,10 @@ func (r *rig) agent(job run.Job) (agent.Agent, error) {
 func isScripted(name string) bool { return slices.Contains(agent.ScriptedNames(), name) }
 
 // serve opens the six tools over a workspace, for the agent of this episode alone.
-func (r *rig) serve(ctx context.Context, task *tare.Task, runner check.Runner, world episode.World) (episode.Served, error) {
+func (r *rig) serve(ctx context.Context, task *tare.Task, runner check.Runner, world episode.World, faults *mcpserve.Faults) (episode.Served, error) {
 	l, err := tools.ServeLocal(ctx, tools.Config{
 		Workspace: world.Workspace, Sandbox: r.sb, Runner: runner, Sources: task.Sources, Limits: world.Limits,
-		OnStep: world.OnStep, OnProblem: world.OnProblem, Began: world.Began, Now: r.now,
+		OnStep: world.OnStep, OnProblem: world.OnProblem, Began: world.Began, Now: r.now, Faults: faults,
 	})
 	if err != nil {
 		return episode.Served{}, err
@@ -183,7 +198,7 @@ func (r *rig) serveCanary(ctx context.Context, task *tare.Task, world episode.Wo
 	if err != nil {
 		return episode.Served{}, err
 	}
-	served, err := r.serve(ctx, task, checkRunner{runner, how.Argv}, world)
+	served, err := r.serve(ctx, task, checkRunner{runner, how.Argv}, world, nil)
 	if err != nil {
 		return served, errors.Join(err, more.Release())
 	}

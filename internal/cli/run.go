@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare"
+	"tare/internal/mcpserve"
 	"tare/internal/run"
 )
 
@@ -30,6 +31,7 @@ type runFlags struct {
 	html    string
 	level   string
 	proven  bool
+	faults  []string
 }
 
 func (a *app) run() *cobra.Command {
@@ -74,6 +76,7 @@ Interrupt once to finish what is running and stop, twice to stop now; the same c
 	fs.StringVar(&f.level, "level", "", "of vulnerabilities: how much the agent may check while it works, from 0 (everything) to 4 (nothing); default: SSE_DIFFICULTY, else 2")
 	fs.BoolVar(&f.heldOut, "held-out", true, "play held-out tasks too")
 	fs.StringVar(&f.junit, "junit", "", "also write the results as JUnit XML to this file")
+	fs.StringArrayVar(&f.faults, "fault", nil, "a fault between agent and world, such as tool=run_tests,nth=2,kind=error (docs/experiments.md); may be given again")
 	a.bugFlag(c)
 	a.serverFlag(c)
 	fs.StringVar(&f.html, "html", "", "also write the results as one HTML page to this file")
@@ -98,12 +101,16 @@ func (a *app) plan(r *rig, tasks []*tare.Task, f runFlags) (run.Plan, error) {
 	if err != nil {
 		return plan, err
 	}
+	faults, err := faultText(f.faults)
+	if err != nil {
+		return plan, err
+	}
 	seen := map[tare.Digest]bool{}
 	for _, t := range tasks {
 		for _, name := range f.agents {
 			for trial := 1; trial <= f.trials; trial++ {
 				job := run.Job{Task: t, Episode: r.episode(t, name)}
-				job.Episode.Trial, job.Episode.Seed = trial, f.seed
+				job.Episode.Trial, job.Episode.Seed, job.Episode.Fault = trial, f.seed, faults
 				if t.Kind == tare.Vuln {
 					job.Episode.Level = level
 				}
@@ -148,6 +155,19 @@ func (a *app) plan(r *rig, tasks []*tare.Task, f runFlags) (run.Plan, error) {
 		}
 	}
 	return plan, nil
+}
+
+// faultText is the faults that --fault names, as episodes have them.
+func faultText(texts []string) (string, error) {
+	var list []mcpserve.Fault
+	for _, text := range texts {
+		one, err := mcpserve.ParseFault(text)
+		if err != nil {
+			return "", usage("%w", err)
+		}
+		list = append(list, one)
+	}
+	return mcpserve.FormatFaults(list), nil
 }
 
 func forAgents(tasks []*tare.Task, withHeldOut bool) ([]*tare.Task, error) {

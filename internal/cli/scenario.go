@@ -14,8 +14,10 @@ import (
 	"tare/internal/agent"
 	"tare/internal/episode"
 	"tare/internal/mcpproxy"
+	"tare/internal/mcpserve"
 	"tare/internal/platform"
 	"tare/internal/report"
+	"tare/internal/run"
 	"tare/internal/tools"
 	"tare/internal/workspace"
 )
@@ -133,14 +135,15 @@ func describeWorld(w tare.WorldSpec) []string {
 }
 
 // stage opens the world of a scenario for the agent of one episode.
-func (r *rig) stage(ctx context.Context, t *tare.Task, world episode.World) (episode.Served, error) {
+func (r *rig) stage(ctx context.Context, job run.Job, world episode.World, faults *mcpserve.Faults) (episode.Served, error) {
+	t := job.Task
 	backend, err := r.backend(ctx, t)
 	if err != nil {
 		return episode.Served{}, err
 	}
 	s, err := tools.ServeStage(ctx, tools.StageConfig{
 		Spec: t.Scenario, Brief: t.Ticket, Backend: backend, Limits: world.Limits, NewDir: r.sb.NewDir,
-		OnStep: world.OnStep, OnProblem: world.OnProblem, Began: world.Began, Now: r.now,
+		OnStep: world.OnStep, OnProblem: world.OnProblem, Began: world.Began, Now: r.now, Faults: faults,
 	})
 	if err != nil {
 		return episode.Served{}, err

@@ -285,7 +285,11 @@ func (a *app) showEpisode(run string, r run.Result) error {
 		if !s.Observation.OK {
 			mark = "fail"
 		}
-		args := clip(string(s.Call.Args), widthOf(a.stdout)-38)
+		args := string(s.Call.Args)
+		if s.Observation.Fault != "" {
+			args = fmt.Sprintf("(fault: %s) %s", printable(s.Observation.Fault), args)
+		}
+		args = clip(args, widthOf(a.stdout)-38)
 		fmt.Fprintf(a.stdout, "  %3d  %7s  %s  %-12s %s\n", s.Call.Index, took(time.Duration(s.Observation.Seconds*float64(time.Second))), mark, clip(s.Call.Tool, 12), args)
 	}
 	if final := r.Record.Trajectory.Final; final != "" {

@@ -18,6 +18,7 @@ type Tally struct {
 
 	mu        sync.Mutex
 	begun     int
+	forgiven  int
 	recorded  int
 	exhausted chan struct{}
 }
@@ -57,6 +58,17 @@ func (t *Tally) Record(s tare.Step) {
 	s.Call.Index = t.recorded
 	t.recorded++
 	t.onStep(s)
+}
+
+// Forgive takes a call back that a fault of ours spoilt, so that it costs the agent none of those that it has. An agent gets no
+// more than twice its calls, however many faults there are.
+func (t *Tally) Forgive() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.turns > 0 && t.forgiven < t.turns && t.begun > 0 {
+		t.begun--
+		t.forgiven++
+	}
 }
 
 // Recorded says how many calls were recorded.

@@ -40,6 +40,8 @@ type ServerConfig struct {
 	Tally *mcpserve.Tally // nil: its own, without a limit
 	Began time.Time       // where Call.At counts from; default: when NewServer is called
 	Now   func() time.Time
+
+	Faults *mcpserve.Faults // between the agent and the tool; nil: none
 }
 
 // A Server is the MCP server with the one tool test_patch.
@@ -89,7 +91,7 @@ func Tool() *mcp.Tool {
 }
 
 // Handler serves the tool over streamable HTTP.
-func (s *Server) Handler() http.Handler { return mcpserve.Handler(s.server) }
+func (s *Server) Handler() http.Handler { return s.cfg.Faults.Handler(mcpserve.Handler(s.server)) }
 
 // MCP is the server itself, for other transports.
 func (s *Server) MCP() *mcp.Server { return s.server }
@@ -147,10 +149,18 @@ func (s *Server) record(next mcp.MethodHandler) mcp.MethodHandler {
 		if !record {
 			return res, nil
 		}
+		var fault tare.FaultKind
 		if res == nil {
-			res = s.carryOut(ctx, next, method, ask)
+			res, fault = s.cfg.Faults.Result(ctx, step.Call.Tool, step.Call.Args, func() *mcp.CallToolResult { return s.carryOut(ctx, next, method, ask) })
 		}
 		step.Observation = mcpserve.Observe(res, maxPreview)
+		step.Observation.Fault = string(fault)
+		if fault.Spoils() {
+			s.cfg.Tally.Forgive()
+		}
+		if fault == tare.FaultDisconnect {
+			s.cfg.Faults.Cut(ask.Extra)
+		}
 		step.Observation.Seconds = since(began, s.cfg.Now())
 		s.cfg.Tally.Record(step)
 		return res, nil

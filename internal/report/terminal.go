@@ -456,14 +456,19 @@ func bounded(items []string) []string {
 // Metrics writes a table of how agents went about their work, task by task, one line per episode that was played.
 func Metrics(w io.Writer, rows []Row, o Options) error {
 	first := o.width()
-	heads, shown := "", 0
+	heads := ""
+	var shown []metricColumn
+	faults := slices.ContainsFunc(rows, func(r Row) bool { return trajectory.Measure(r.Trajectory, nil).Faults > 0 })
 	for _, c := range metricColumns {
+		if c.head == faultsHead && !faults {
+			continue
+		}
 		if first-c.width < nameColumns {
 			break
 		}
 		first -= c.width
 		heads += pad(c.head, -c.width)
-		shown++
+		shown = append(shown, c)
 	}
 	var b strings.Builder
 	g := newGrid(rows)
@@ -487,32 +492,47 @@ func Metrics(w io.Writer, rows []Row, o Options) error {
 // nameColumns is what the metrics table leaves for the agent's name, at least.
 const nameColumns = 20
 
-// metricColumns are the columns of the metrics table; a narrow terminal shows the first ones.
-var metricColumns = [...]struct {
+// A metricColumn is one column of the metrics table.
+type metricColumn struct {
 	head  string
 	width int
 	show  func(m trajectory.Metrics, r Row) string
-}{
+}
+
+// faultsHead is the column that is there where faults were injected.
+const faultsHead = "faults"
+
+// metricColumns are the columns of the metrics table; a narrow terminal shows the first ones.
+var metricColumns = [...]metricColumn{
 	{"calls", 7, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(m.Calls) }},
 	{"read", 6, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(len(m.FilesRead)) }},
 	{"wrote", 7, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(len(m.FilesWritten)) }},
 	{"failed", 8, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(m.Failures) }},
 	{"retried", 9, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(m.Retries) }},
 	{"recovered", 11, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(m.Recoveries) }},
+	{faultsHead, 10, faultsShown},
 	{"decoys", 8, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(len(m.Decoys)) }},
 	{"tools s", 9, func(m trajectory.Metrics, _ Row) string { return fmt.Sprintf("%.1f", m.ToolSeconds) }},
 	{"took s", 8, func(_ trajectory.Metrics, r Row) string { return fmt.Sprintf("%.1f", r.took().Seconds()) }},
 }
 
-// metricsLine is the line of the metrics table for r: its name in the given number of columns, and so many numbers.
-func metricsLine(r Row, first, shown int) string {
+// faultsShown is how many faults were recovered from, of those that spoilt a call.
+func faultsShown(m trajectory.Metrics, _ Row) string {
+	if m.Faults == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d of %d", m.Recovered, m.Spoilt)
+}
+
+// metricsLine is the line of the metrics table for r: its name in the given number of columns, and its numbers.
+func metricsLine(r Row, first int, shown []metricColumn) string {
 	name := r.agent()
 	if r.Episode.Trial > 1 {
 		name += fmt.Sprintf(" · trial %d", r.Episode.Trial)
 	}
 	m := trajectory.Measure(r.Trajectory, r.Decoys)
 	l := pad("  "+clip(name, first-2), first)
-	for _, c := range metricColumns[:shown] {
+	for _, c := range shown {
 		l += pad(c.show(m, r), -c.width)
 	}
 	return l
@@ -562,7 +582,7 @@ func metricPairs(m trajectory.Metrics, r Row) []pair {
 		{"tool time", fmt.Sprintf("%.2f s", m.ToolSeconds)},
 	}
 	if m.Faults > 0 {
-		pairs = append(pairs, pair{"faults", fmt.Sprintf("%d injected", m.Faults)})
+		pairs = append(pairs, pair{"faults", fmt.Sprintf("%d injected, recovered from %d of %d that spoilt a call", m.Faults, m.Recovered, m.Spoilt)})
 	}
 	if took := r.took(); took > 0 {
 		pairs = append(pairs, pair{"took", fmt.Sprintf("%.2f s", took.Seconds())})

@@ -20,6 +20,9 @@ type endpointConfig struct {
 	began     time.Time
 	now       func() time.Time
 
+	faults  *mcpserve.Faults                                                                                   // that may cut a call's connection; nil: none
+	perturb func(context.Context, tare.Call, func() *mcp.CallToolResult) (*mcp.CallToolResult, tare.FaultKind) // has a call carried out; nil: as it is
+
 	describe func(*mcp.CallToolParamsRaw) tare.Call                      // the call as the record keeps it
 	observe  func(tool string, res *mcp.CallToolResult) tare.Observation // what came back, likewise
 	done     func() error                                                // closes what the tools work on

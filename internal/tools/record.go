@@ -52,13 +52,38 @@ func (w *endpoint) record(next mcp.MethodHandler) mcp.MethodHandler {
 		if !record {
 			return res, nil
 		}
+		var fault tare.FaultKind
 		if res == nil {
-			res = w.carryOut(ctx, next, method, ask)
+			res, fault = w.perturbed(ctx, step.Call, func() *mcp.CallToolResult { return w.carryOut(ctx, next, method, ask) })
 		}
 		step.Observation = w.observe(step.Call.Tool, res)
 		step.Observation.Seconds = seconds(w.now().Sub(began))
+		if fault != "" {
+			step.Observation.Fault = string(fault)
+		}
+		w.settle(step.Observation, ask)
 		w.tally.Record(step)
 		return res, nil
+	}
+}
+
+// perturbed has the call done, with the fault that is due in it.
+func (w *endpoint) perturbed(ctx context.Context, c tare.Call, do func() *mcp.CallToolResult) (*mcp.CallToolResult, tare.FaultKind) {
+	if w.perturb == nil {
+		return do(), ""
+	}
+	return w.perturb(ctx, c, do)
+}
+
+// settle sees to what a fault on the way leads to: a call that it spoilt is not counted, and a broken connection is one.
+func (w *endpoint) settle(o tare.Observation, ask *mcp.CallToolRequest) {
+	kind := tare.FaultKind(o.Fault)
+	if w.faults == nil || !kind.Spoils() {
+		return
+	}
+	w.tally.Forgive()
+	if kind == tare.FaultDisconnect {
+		w.faults.Cut(ask.Extra)
 	}
 }
 

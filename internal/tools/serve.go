@@ -30,7 +30,7 @@ func (w *endpoint) cancelCalls() {
 }
 
 // Handler serves the world over streamable HTTP.
-func (w *endpoint) Handler() http.Handler { return mcpserve.Handler(w.server) }
+func (w *endpoint) Handler() http.Handler { return w.faults.Handler(mcpserve.Handler(w.server)) }
 
 // ListenTCP serves the world at addr, "host:port" or ":port" or "port". Without a host that is 127.0.0.1. There is no
 // authentication.

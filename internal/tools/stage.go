@@ -40,6 +40,8 @@ type StageConfig struct {
 	Backend Backend
 	Limits  tare.Limits
 
+	Faults *mcpserve.Faults // between the agent and the backend; nil: none
+
 	OnStep    func(tare.Step) // as in Config
 	OnProblem func(error)
 	Began     time.Time
@@ -63,6 +65,9 @@ func NewStage(ctx context.Context, cfg StageConfig) (*Stage, error) {
 	if cfg.Spec == nil || cfg.Backend == nil {
 		return nil, errors.New("opening world: scenario and backend are required")
 	}
+	if cfg.Faults != nil {
+		cfg.Backend = faulty{cfg.Backend, cfg.Faults}
+	}
 	s := &Stage{backend: cfg.Backend}
 	problem := cfg.OnProblem
 	if problem == nil {
@@ -77,7 +82,7 @@ func NewStage(ctx context.Context, cfg StageConfig) (*Stage, error) {
 				cfg.OnStep(step)
 			}
 		}),
-		describe: describe, observe: s.observe, done: func() error { return nil },
+		describe: describe, observe: s.observe, done: func() error { return nil }, faults: cfg.Faults,
 	}, mcp.Implementation{Name: s.watcher.evidence.Catalogue.Servers[0], Version: "1"}, "Operate the platform by these tools.")
 	for _, t := range cfg.Backend.Catalogue().Tools {
 		s.server.AddTool(advertised(t), s.handle)
@@ -183,6 +188,16 @@ func (s *Stage) Finish(ctx context.Context) (*tare.ScenarioEvidence, error) {
 	err := s.done()
 	s.watcher.finish(ctx, s.tally.Recorded())
 	return s.watcher.evidence, errors.Join(err, s.backend.Close())
+}
+
+// faulty is a backend with faults on the way to it. Observations are ours and meet none.
+type faulty struct {
+	Backend
+	faults *mcpserve.Faults
+}
+
+func (f faulty) Call(ctx context.Context, tool string, args json.RawMessage, arrived func()) (tare.Reply, error) {
+	return f.faults.Reply(ctx, tool, args, arrived, func() (tare.Reply, error) { return f.Backend.Call(ctx, tool, args, arrived) })
 }
 
 // Simulated is the backend that a simulated platform is.

@@ -50,6 +50,8 @@ type Config struct {
 	// OnProblem is handed what failed on our side; the call that met it is a failed one.
 	OnProblem func(error)
 
+	Faults *mcpserve.Faults // between the agent and the tools; nil: none
+
 	Began time.Time        // where Call.At counts from; default: when New is called
 	Now   func() time.Time // default time.Now
 }
@@ -106,7 +108,10 @@ func New(cfg Config) (*World, error) {
 	}
 	w.endpoint = newEndpoint(endpointConfig{
 		tally: tally, began: cfg.Began, now: cfg.Now, onProblem: func(err error) { w.cfg.OnProblem(err) },
-		describe: describeNoted, observe: observe, done: root.Close,
+		describe: describeNoted, observe: observe, done: root.Close, faults: cfg.Faults,
+		perturb: func(ctx context.Context, c tare.Call, do func() *mcp.CallToolResult) (*mcp.CallToolResult, tare.FaultKind) {
+			return cfg.Faults.Result(ctx, c.Tool, c.Args, do)
+		},
 	}, mcp.Implementation{Name: cfg.Name, Title: "tare workspace", Version: "1"},
 		"One small repository. All paths are relative to it. The tools are the only way to see and change it.")
 	w.addTools()

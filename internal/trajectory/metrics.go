@@ -20,7 +20,12 @@ type Metrics struct {
 	Recoveries   int            `json:"recoveries"`    // failed calls that a later success made good
 	Decoys       []string       `json:"decoys"`        // decoys read or written, sorted
 	ToolSeconds  float64        `json:"tool_seconds"`
-	Faults       int            `json:"faults"` // faults that were injected
+
+	// Faults are what was injected, and not the agent's: a call that met one is no failure of its own, and to make it again is no
+	// retry. Spoilt are those after which the call had to be made again, Recovered those of them after which it was, and worked.
+	Faults    int `json:"faults"`
+	Spoilt    int `json:"faults_spoilt"`
+	Recovered int `json:"faults_recovered"`
 }
 
 // Measure counts over t. Decoys are files of the workspace that look like the subject of the task and are not.
@@ -29,15 +34,21 @@ func Measure(t tare.Trajectory, decoys []string) Metrics {
 	read, written, touched := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, s := range t.Steps {
 		m.ByTool[s.Call.Tool]++
-		m.ToolSeconds += s.Observation.Seconds
-		if s.Observation.Fault != "" {
-			m.Faults++
+		if spoilt(s) {
+			m.Spoilt++
 		}
-		if s.Call.RetryOf != nil {
+		if faulted(s) {
+			m.Faults++
+		} else {
+			m.ToolSeconds += s.Observation.Seconds
+		}
+		if r := s.Call.RetryOf; r != nil && (*r < 0 || *r >= len(t.Steps) || !faulted(t.Steps[*r])) {
 			m.Retries++
 		}
 		if !s.Observation.OK {
-			m.Failures++
+			if !faulted(s) {
+				m.Failures++
+			}
 			continue
 		}
 		p := argument(s.Call.Args, "path")
@@ -54,9 +65,16 @@ func Measure(t tare.Trajectory, decoys []string) Metrics {
 		}
 	}
 	m.FilesRead, m.FilesWritten, m.Decoys = sorted(read), sorted(written), sorted(touched)
-	m.Recoveries = recoveries(t.Steps)
+	m.Recoveries, m.Recovered = recoveries(t.Steps)
 	return m
 }
+
+// faulted reports whether a fault was injected into a call, spoilt whether the call has to be made again for it.
+func faulted(s tare.Step) bool { return s.Observation.Fault != "" }
+func spoilt(s tare.Step) bool  { return tare.FaultKind(s.Observation.Fault).Spoils() }
+
+// good reports whether a call did what it was asked, and its answer came whole.
+func good(s tare.Step) bool { return s.Observation.OK && !spoilt(s) }
 
 // retryWindow is how many calls of other tools may lie between a failure and a call with other arguments that counts as
 // a second try: enough to look around first, too few for an unrelated call much later.
@@ -89,32 +107,34 @@ func RetryOf(before []tare.Step, next tare.Call) (int, bool) {
 	return 0, false
 }
 
-// recoveries counts the failed calls that a later success addresses: one of the same tool on the same target, or one
-// that is a retry of it, directly or through retries that failed too.
-func recoveries(steps []tare.Step) int {
-	good := make([]bool, len(steps)) // of a failed call: made good
+// recoveries counts the failed calls that a later success addresses, and apart from these the spoilt ones: a success of the same
+// tool on the same target, or one that is a retry of it, directly or through retries that failed too.
+func recoveries(steps []tare.Step) (failures, faults int) {
+	mended := make([]bool, len(steps))
 	for i, s := range steps {
-		if !s.Observation.OK {
+		if !good(s) {
 			continue
 		}
 		for j := range i {
-			if !steps[j].Observation.OK && steps[j].Call.Tool == s.Call.Tool && targetOf(steps[j].Call) == targetOf(s.Call) {
-				good[j] = true
+			if !good(steps[j]) && steps[j].Call.Tool == s.Call.Tool && targetOf(steps[j].Call) == targetOf(s.Call) {
+				mended[j] = true
 			}
 		}
 		// Only links that point backwards are followed, so this ends whatever the record says.
-		for cur, r := i, s.Call.RetryOf; r != nil && *r >= 0 && *r < cur && !steps[*r].Observation.OK; {
-			good[*r] = true
+		for cur, r := i, s.Call.RetryOf; r != nil && *r >= 0 && *r < cur && !good(steps[*r]); {
+			mended[*r] = true
 			cur, r = *r, steps[*r].Call.RetryOf
 		}
 	}
-	n := 0
-	for _, g := range good {
-		if g {
-			n++
+	for i, m := range mended {
+		switch {
+		case m && spoilt(steps[i]):
+			faults++
+		case m && !faulted(steps[i]):
+			failures++
 		}
 	}
-	return n
+	return failures, faults
 }
 
 // targetOf is what a call is about.

@@ -277,3 +277,47 @@ func FuzzRead(f *testing.F) {
 		Measure(got, nil)
 	})
 }
+
+// TestMeasureFaults holds nothing that a fault did against the agent, and counts what became of it.
+func TestMeasureFaults(t *testing.T) {
+	step := func(tool, args string, ok bool, fault tare.FaultKind) tare.Step {
+		return tare.Step{Call: tare.Call{Tool: tool, Args: json.RawMessage(args)}, Observation: tare.Observation{OK: ok, Fault: string(fault), Seconds: 1}}
+	}
+	type counts struct{ Failures, Retries, Recoveries, Faults, Spoilt, Recovered int }
+	for name, tt := range map[string]struct {
+		steps []tare.Step
+		want  counts
+	}{
+		"failed, made again":       {[]tare.Step{step("run_tests", `{}`, false, tare.FaultError), step("run_tests", `{}`, true, "")}, counts{Faults: 1, Spoilt: 1, Recovered: 1}},
+		"failed, let go":           {[]tare.Step{step("run_tests", `{}`, false, tare.FaultTimeoutBefore), step("list_files", `{}`, true, "")}, counts{Faults: 1, Spoilt: 1}},
+		"damaged, read again":      {[]tare.Step{step("read_file", `{"path":"a"}`, true, tare.FaultCorrupted), step("read_file", `{"path":"a"}`, true, "")}, counts{Faults: 1, Spoilt: 1, Recovered: 1}},
+		"damaged, another read":    {[]tare.Step{step("read_file", `{"path":"a"}`, true, tare.FaultTruncated), step("read_file", `{"path":"b"}`, true, "")}, counts{Faults: 1, Spoilt: 1}},
+		"damaged again":            {[]tare.Step{step("run_tests", `{}`, false, tare.FaultError), step("run_tests", `{}`, true, tare.FaultTruncated)}, counts{Faults: 2, Spoilt: 2}},
+		"late":                     {[]tare.Step{step("run_tests", `{}`, true, tare.FaultDelay)}, counts{Faults: 1}},
+		"a failure of its own too": {[]tare.Step{step("read_file", `{"path":"a"}`, false, ""), step("read_file", `{"path":"a"}`, false, tare.FaultError), step("read_file", `{"path":"a"}`, true, "")}, counts{Failures: 1, Retries: 1, Recoveries: 1, Faults: 1, Spoilt: 1, Recovered: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := Begin(nil, tare.Episode{}, time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			own := 0.0
+			for i, s := range tt.steps {
+				s.Call.Index = i
+				if err := w.Step(s); err != nil {
+					t.Fatal(err)
+				}
+				if s.Observation.Fault == "" {
+					own++
+				}
+			}
+			m := Measure(w.Trajectory(), nil)
+			if diff := cmp.Diff(tt.want, counts{m.Failures, m.Retries, m.Recoveries, m.Faults, m.Spoilt, m.Recovered}); diff != "" {
+				t.Error(diff)
+			}
+			if m.ToolSeconds != own {
+				t.Errorf("%v s of tools, want %v", m.ToolSeconds, own)
+			}
+		})
+	}
+}
