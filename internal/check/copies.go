@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"tare"
 	"tare/internal/sandbox"
+	"tare/internal/workspace"
 )
 
 // Copies lends copies of built trees to programs, each to one at a time. Most programs leave their directory as they found it,
@@ -26,28 +28,98 @@ type Copies struct {
 // tick is more than the time for which the kernel may give a change the same time stamp as the change before.
 const tick = 20 * time.Millisecond
 
-// take is a copy of t. Trees are the same when they are in memory.
-func (c *Copies) take(sb sandbox.Sandbox, t tare.Tree) (*booth, error) {
-	if c != nil {
-		c.mu.Lock()
-		if i := slices.IndexFunc(c.free, func(w *booth) bool { return identical(w.files, t) }); i >= 0 {
-			w := c.free[i]
-			c.free = slices.Delete(c.free, i, i+1)
-			c.mu.Unlock()
-			w.lent = time.Now()
-			return w, nil
-		}
-		c.mu.Unlock()
+// take is a copy of t with more laid over it. Trees are the same when they are in memory.
+func (c *Copies) take(sb sandbox.Sandbox, t, more tare.Tree) (*booth, error) {
+	more = more.Filter(func(f tare.File) bool { return !holds(t, f) })
+	if c == nil || !beside(t, more) {
+		return newBooth(sb, t.Overlay(more))
 	}
+	w, err := c.copyOf(sb, t)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.add(more); err != nil {
+		return nil, errors.Join(fmt.Errorf("laying out files: %w", err), clear(w.dir))
+	}
+	w.lent = time.Now()
+	return w, nil
+}
+
+// holds reports whether t has f as it is.
+func holds(t tare.Tree, f tare.File) bool {
+	has, ok := t.Lookup(f.Path)
+	return ok && has.Mode == f.Mode && bytes.Equal(has.Data, f.Data)
+}
+
+// beside reports whether more are files that go between those of t, with none in their way, so that they can be taken out again.
+func beside(t, more tare.Tree) bool {
+	for _, f := range more {
+		if !f.Mode.IsRegular() {
+			return false
+		}
+		for p := f.Path; p != "."; p = path.Dir(p) {
+			if _, ok := t.Lookup(p); ok { // an empty directory too: it would be gone afterwards
+				return false
+			}
+		}
+		if slices.ContainsFunc(t, func(o tare.File) bool { return tare.Under(o.Path, f.Path) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// copyOf is a copy of t that was lent before, or a new one.
+func (c *Copies) copyOf(sb sandbox.Sandbox, t tare.Tree) (*booth, error) {
+	c.mu.Lock()
+	if i := slices.IndexFunc(c.free, func(w *booth) bool { return identical(w.files, t) }); i >= 0 {
+		w := c.free[i]
+		c.free = slices.Delete(c.free, i, i+1)
+		c.mu.Unlock()
+		return w, nil
+	}
+	c.mu.Unlock()
 	w, err := newBooth(sb, t)
-	if err != nil || c == nil {
-		return w, err
+	if err != nil {
+		return nil, err
 	}
 	if w.stamps, err = stampsOf(w.tree); err != nil {
 		return nil, errors.Join(fmt.Errorf("reading a copy: %w", err), clear(w.dir))
 	}
-	w.lent = time.Now()
 	return w, nil
+}
+
+// add lays files between those of the tree, for one command.
+func (w *booth) add(more tare.Tree) error {
+	if len(more) == 0 {
+		return nil
+	}
+	uid, gid := w.sb.Owner()
+	made, err := workspace.Add(w.tree, more, workspace.Owner{UID: uid, GID: gid})
+	if w.more, w.made = more, made; err == nil && w.stamps != nil {
+		w.stamps, err = stampsOf(w.tree)
+	}
+	return err
+}
+
+// remove takes out what add laid there, from a copy that nothing else has changed.
+func (w *booth) remove() error {
+	if len(w.more) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(w.tree)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, p := range slices.Backward(w.made) {
+		if err := root.Remove(p); err != nil {
+			return err
+		}
+	}
+	w.more, w.made = nil, nil
+	w.stamps, err = stampsOf(w.tree)
+	return err
 }
 
 func identical(a, b tare.Tree) bool {
@@ -68,6 +140,11 @@ func (c *Copies) give(w *booth, err *error) {
 		}
 	}
 	w.mounts = w.mounts[:1]
+	if err2 := w.remove(); err2 != nil {
+		*err = fmt.Errorf("clearing up: %w", err2)
+		w.close(err)
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.free = append(c.free, w)
@@ -111,7 +188,10 @@ func (w *booth) asWritten(path string, is stamp) bool {
 	if !is.mode.IsRegular() {
 		return true // the names in a directory are those of the stamps, and a link has another inode when it leads elsewhere
 	}
-	f, ok := w.files.Lookup(path)
+	f, ok := w.more.Lookup(path)
+	if !ok {
+		f, ok = w.files.Lookup(path)
+	}
 	b, err := os.ReadFile(filepath.Join(w.tree, filepath.FromSlash(path)))
 	return ok && err == nil && bytes.Equal(b, f.Data)
 }

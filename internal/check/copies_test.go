@@ -1,6 +1,7 @@
 package check
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -64,6 +65,56 @@ func TestCopies(t *testing.T) {
 			}
 			if _, err := os.Stat(held); !os.IsNotExist(err) {
 				t.Errorf("%s is still there: %v", held, err)
+			}
+		})
+	}
+}
+
+// TestCopiesWithData lends a copy with files of one run's own laid into it. They are gone for the next run, whatever it is, and a
+// copy in which they were touched is lent to nobody. Where something stands in their way, the tree is laid out for that run alone.
+func TestCopiesWithData(t *testing.T) {
+	sb := box
+	tree := tare.Tree{
+		{Path: "a/data", Mode: 0o644, Data: []byte("1234")},
+		{Path: "empty", Mode: fs.ModeDir | 0o755},
+		{Path: "link", Mode: fs.ModeSymlink | 0o777, Data: []byte("a")},
+		{Path: "prog", Mode: 0o755, Data: []byte("#!/bin/sh\neval \"$1\"\n")},
+	}
+	file := func(p string) tare.File { return tare.File{Path: p, Mode: 0o644, Data: []byte("own")} }
+	for name, tt := range map[string]struct {
+		data  tare.File
+		does  string
+		finds string
+		again bool
+	}{
+		"beside":            {file("a/own"), "cat a/*", "1234own", true},
+		"in a new place":    {file("b/c/own"), "cat b/c/own; stat -c %a b b/c b/c/own", "own755\n755\n644\n", true},
+		"there already":     {tree[0], "cat a/data", "1234", true},
+		"changed":           {file("a/own"), "echo x > a/own", "", false},
+		"gone":              {file("b/own"), "rm b/own", "", false},
+		"another beside":    {file("b/own"), ": > b/more", "", false},
+		"another content":   {file("a/data"), "cat a/data", "own", false},
+		"below a file":      {file("prog2/own"), "cat prog2/own", "own", true},
+		"for a directory":   {file("a"), "cat a", "own", false},
+		"in an empty place": {file("empty/own"), "cat empty/own", "own", false},
+		"below a link":      {file("link/own"), "cat link/own; ls a", "owndata\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var copies Copies
+			s := Start{ID: "x", Tree: tree, Data: tare.Tree{tt.data}, Language: "c", Command: []string{"./prog", tt.does}, Copies: &copies}
+			e, _, err := s.Run(t.Context(), sb)
+			if err != nil || !e.Started || string(e.Stdout) != tt.finds {
+				t.Fatalf("%+v, %v, it finds %q", e, err, e.Stdout)
+			}
+			if got := len(copies.free) == 1; got != tt.again {
+				t.Fatalf("it is lent again: %v", got)
+			}
+			s.Data, s.Command = nil, []string{"./prog", "find . | sort | tr '\n' ' '"}
+			if e, _, err := s.Run(t.Context(), sb); err != nil || string(e.Stdout) != ". ./a ./a/data ./empty ./link ./prog " {
+				t.Errorf("%v, the next one finds %q", err, e.Stdout)
+			}
+			if err := copies.Close(); err != nil {
+				t.Error(err)
 			}
 		})
 	}

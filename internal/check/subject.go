@@ -134,6 +134,7 @@ func (s Subject) Build(ctx context.Context, sb sandbox.Sandbox) (b Built, err er
 type Start struct {
 	ID       string
 	Tree     tare.Tree // as a build left it
+	Data     tare.Tree // files that are laid over Tree for this program alone
 	Language string
 	Command  []string
 	Input    []byte
@@ -147,10 +148,10 @@ type Start struct {
 // Run starts the program in a copy of the tree and says what was seen. Its output is read to the end; signs of a fault are
 // taken from there and from the sanitizer's own files, where those of the program's children are too.
 func (s Start) Run(ctx context.Context, sb sandbox.Sandbox) (e tare.Execution, log Log, err error) {
-	if why := notThere(s.Tree, s.Command); why != "" {
+	if why := notThere(s.all(), s.Command); why != "" {
 		return tare.Execution{ID: s.ID, Command: s.Command, Exit: -1, Defect: why, OutDigest: tare.HashBytes(nil)}, log, nil
 	}
-	w, err := s.Copies.take(sb, s.Tree)
+	w, err := s.Copies.take(sb, s.Tree, s.Data)
 	if err != nil {
 		return e, log, err
 	}
@@ -179,6 +180,14 @@ func (s Start) Run(ctx context.Context, sb sandbox.Sandbox) (e tare.Execution, l
 	s.signs(&e, res, reports, w)
 	s.judgeable(&e)
 	return e, log, nil
+}
+
+// all is the tree that the program finds.
+func (s Start) all() tare.Tree {
+	if len(s.Data) == 0 {
+		return s.Tree
+	}
+	return s.Tree.Overlay(s.Data)
 }
 
 // cmd is what the sandbox is to run.
@@ -243,7 +252,7 @@ func (s Start) env() map[string]string {
 
 // signs fills in what tells of a fault.
 func (s Start) signs(e *tare.Execution, res sandbox.Result, reports []byte, w *booth) {
-	z := &symbolizer{tree: s.Tree, roots: []string{w.guest, w.tree}}
+	z := &symbolizer{tree: s.all(), roots: []string{w.guest, w.tree}}
 	e.Signs = sanitizerSigns(reports, z.locate)
 	stderr := res.Stderr.Data
 	switch s.Language {
@@ -255,7 +264,7 @@ func (s Start) signs(e *tare.Execution, res sandbox.Result, reports []byte, w *b
 		e.Signs = append(e.Signs, pythonSigns(stderr, e.Exit)...)
 	default:
 		e.Signs = append(e.Signs, undefinedSigns(slices.Concat(reports, stderr), z.locate)...)
-		if e.Exit == reportedExit && len(e.Signs) == 0 && sanitized(programs(s.Tree, s.Command)) {
+		if e.Exit == reportedExit && len(e.Signs) == 0 && sanitized(programs(s.all(), s.Command)) {
 			e.Signs = append(e.Signs, tare.Sign{Kind: tare.SignSanitizer, What: "report lost"})
 		}
 	}
@@ -274,7 +283,7 @@ func (s Start) judgeable(e *tare.Execution) {
 		e.Defect = "the program could not be started: " + lastLine(e.Stderr)
 	case e.Ended != "" && !(hangs && (e.Ended == "wall" || e.Ended == "cpu")):
 		e.Defect = "it was ended by the limit on " + e.Ended
-	case s.Trigger != nil && s.Trigger.Sanitizer != "" && !sanitized(programs(s.Tree, s.Command)):
+	case s.Trigger != nil && s.Trigger.Sanitizer != "" && !sanitized(programs(s.all(), s.Command)):
 		e.Defect = "there is no sanitizer in what was run"
 	}
 }
@@ -396,6 +405,8 @@ type booth struct {
 	mounts []sandbox.Mount // the first is the tree
 
 	stamps map[string]stamp // of the tree as it was laid out; nil: it cannot be told whether it is so still
+	more   tare.Tree        // laid over files for the command that has it now
+	made   []string         // for that, directories before what is in them
 	lent   time.Time
 }
 
@@ -468,7 +479,7 @@ func (w *booth) again() error {
 		}
 		var t tare.Tree
 		if m.Host == w.tree {
-			t = w.files
+			t = w.files.Overlay(w.more)
 		}
 		if err := w.lay(m.Host, t); err != nil {
 			return err

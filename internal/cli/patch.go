@@ -63,10 +63,7 @@ func (v vulnChecks) FunctionalTests(ctx context.Context) (patchcheck.Outcome, er
 	return v.outcome(v.checks.Function(ctx))
 }
 
-func (v vulnChecks) Close() error {
-	v.checks.Close()
-	return nil
-}
+func (v vulnChecks) Close() error { return v.checks.Close() }
 
 // outcome is what a check found, for an agent. Its log is what the programs printed and, where they do not say it themselves,
 // what was wanted of them: of hidden tests only which did not pass.
@@ -108,8 +105,10 @@ func (v vulnChecks) outcome(c tare.Check, err error) (patchcheck.Outcome, error)
 
 // checkerOf makes the checker of a task's tree.
 func (r *rig) checkerOf(t *tare.Task, level patchcheck.Level, ws *workspace.Workspace, onProblem func(error)) (*patchcheck.Checker, error) {
+	cutter := sync.OnceValue(func() *patchcheck.Cutter { return patchcheck.CutterOf(t) }) // takes long, and most controls never ask
 	return patchcheck.NewChecker(patchcheck.Config{
-		Level: level, Has: patchcheck.HasOf(t), Snapshot: ws.Snapshot, Open: r.openChecks(t), Cut: patchcheck.CutterOf(t).Cut, OnProblem: onProblem, Now: r.now,
+		Level: level, Has: patchcheck.HasOf(t), Snapshot: ws.Snapshot, Open: r.openChecks(t), OnProblem: onProblem, Now: r.now,
+		Cut: func(text []byte) []byte { return cutter().Cut(text) },
 	})
 }
 

@@ -71,6 +71,7 @@ func GatherVuln(ctx context.Context, r VulnRequest) (tare.Evidence, error) {
 	checks := make([]tare.Check, len(steps))
 	errs := make([]error, len(steps))
 	parallel(len(steps), len(steps), func(i int) { checks[i], errs[i] = steps[i].do(ctx) })
+	closed := s.Close()
 	if err := ctx.Err(); err != nil {
 		return tare.Evidence{}, fmt.Errorf("gathering evidence: %w", err)
 	}
@@ -84,6 +85,9 @@ func GatherVuln(ctx context.Context, r VulnRequest) (tare.Evidence, error) {
 			c.ID = fmt.Sprintf("e%d", len(ev.Vuln.Checks)+1)
 			ev.Vuln.Checks = append(ev.Vuln.Checks, c)
 		}
+	}
+	if closed != nil {
+		ev.Problems = append(ev.Problems, tare.Problem{Where: "clearing up", Error: closed.Error()})
 	}
 	ev.Vuln.Silencers = s.silencers()
 	return ev, nil
@@ -117,6 +121,7 @@ type VulnChecks struct {
 	VulnRequest
 	lay       *vulnLayout
 	slots     chan struct{}
+	copies    check.Copies // of what was built
 	fix, seed *vulnWorld
 
 	mu    sync.Mutex
@@ -132,7 +137,7 @@ type aheadCheck struct {
 	err  error
 }
 
-// OpenVuln readies the checks of r.Final. Nothing is run yet. Close is to be called where r.Ahead is used.
+// OpenVuln readies the checks of r.Final. Nothing is run yet. It is to be closed.
 func OpenVuln(r VulnRequest) *VulnChecks {
 	s := &VulnChecks{VulnRequest: r, lay: newVulnLayout(r.Task, r.Final)}
 	if s.Jobs <= 0 {
@@ -216,8 +221,8 @@ func (s *VulnChecks) begin(ctx context.Context) {
 
 func aheadKey(kind tare.CheckKind, i int) string { return fmt.Sprint(kind, i) }
 
-// Close ends what was begun and not asked for.
-func (s *VulnChecks) Close() {
+// Close ends what was begun and not asked for, and throws away what was laid out.
+func (s *VulnChecks) Close() error {
 	s.mu.Lock()
 	stop := s.stop
 	s.mu.Unlock()
@@ -225,6 +230,7 @@ func (s *VulnChecks) Close() {
 		stop()
 	}
 	s.wg.Wait()
+	return s.copies.Close()
 }
 
 // asked is a check that was begun, or one that is made now.
@@ -302,7 +308,8 @@ type vulnWorld struct {
 	mu              sync.Mutex
 	built, driven   *check.Built
 	builtC, drivenC tare.Check
-	profiles        sync.Map // *check.Profile by kind of check
+	runs            tare.Tree // what programs find; the same in memory for all, so that they can share copies
+	profiles        sync.Map  // *check.Profile by kind of check
 }
 
 // profileOf is what a build had that could silence a sanitizer; nil where nobody looked.
@@ -446,7 +453,10 @@ func (w *vulnWorld) ready(ctx context.Context) (tare.Tree, error) {
 	if !(*b).OK {
 		return nil, errNotBuilt
 	}
-	return runnable(w.Task.Vuln, (*b).Tree), nil
+	if w.runs == nil {
+		w.runs = runnable(w.Task.Vuln, (*b).Tree)
+	}
+	return w.runs, nil
 }
 
 // pocs runs all PoCs.
@@ -494,9 +504,7 @@ func (w *vulnWorld) starts(ctx context.Context, kind tare.CheckKind, starts []ch
 }
 
 // startsIn is starts where each has its tree.
-func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, starts []check.Start) (_ tare.Check, err error) {
-	var copies check.Copies
-	defer func() { err = errors.Join(err, copies.Close()) }()
+func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, starts []check.Start) (tare.Check, error) {
 	c.Executions = make([]tare.Execution, len(starts))
 	logs := make([]check.Log, len(starts))
 	errs := make([]error, len(starts))
@@ -512,7 +520,7 @@ func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, starts []check.S
 		}
 		defer free()
 		s := starts[i]
-		s.Copies, s.Language, s.OnOutput = &copies, w.Task.Vuln.Language, w.output(c.Kind)
+		s.Copies, s.Language, s.OnOutput = &w.copies, w.Task.Vuln.Language, w.output(c.Kind)
 		if s.Wall <= 0 {
 			s.Wall = w.Task.Limits.Check
 		}
@@ -627,11 +635,11 @@ func (w *vulnWorld) cases(ctx context.Context, kind tare.CheckKind, set *tare.Te
 	}
 	var starts []check.Start
 	for _, p := range set.Cases {
-		own := built
+		var data tare.Tree
 		if !w.asLeft || set != w.Task.Vuln.Function {
-			own = built.Overlay(dataOf(set, p.Command))
+			data = dataOf(set, p.Command)
 		}
-		starts = append(starts, check.Start{ID: p.ID, Tree: own, Command: p.Command, Input: p.Stdin, Stdin: true, Wall: set.Wall})
+		starts = append(starts, check.Start{ID: p.ID, Tree: built, Data: data, Command: p.Command, Input: p.Stdin, Stdin: true, Wall: set.Wall})
 	}
 	return w.startsIn(ctx, c, starts)
 }

@@ -61,6 +61,7 @@ func VulnRules() []Rule {
 		{ID: "functional_tests/incomplete", Gate: function, Why: "a process that ends itself half-way would hide the tests that fail", ask: incomplete(tare.CheckFunction)},
 		{ID: "functional_tests/failed", Gate: function, Why: "a patch that breaks what worked would pass", ask: functionFailed},
 		{ID: "functional_tests/benign", Gate: function, Why: "a patch that refuses or changes good input would pass", ask: benignDiffers},
+		{ID: "functional_tests/benign-ran", Gate: function, Why: "an input that was not tried would be taken to come out as from the reference", ask: benignIdle},
 
 		{ID: "verdict/unfinished", Gate: "", Why: "work that an agent had no time for would count as work done wrong", lenient: true},
 	}
@@ -547,20 +548,16 @@ func benignDiffers(j *judge) *finding {
 	for _, in := range j.task.Vuln.Benign.Inputs {
 		want, _ := j.execution(tare.CheckBenign, j.benignReference(), in.ID())
 		got, ok := j.execution(tare.CheckBenign, tare.WorldFix, in.ID())
-		if ok && got.Started && got.Ended == "" && got.Signal == want.Signal && got.Exit == want.Exit && got.OutDigest == want.OutDigest && len(got.Signs) == 0 {
+		if !ok || got.Started && got.Ended == "" && got.Signal == want.Signal && got.Exit == want.Exit && got.OutDigest == want.OutDigest && len(got.Signs) == 0 {
 			continue
 		}
 		if n++; n > 1 {
 			continue
 		}
 		evidence = []string{got.check, want.check}
-		switch {
-		case !ok:
-			first, evidence = "never ran", j.evidenceOf(tare.CheckBenign, tare.WorldFix)
-		case len(got.Signs) > 0:
+		first = fmt.Sprintf("%s, where the reference %s", did(got.Execution), did(want.Execution))
+		if len(got.Signs) > 0 {
 			first = fmt.Sprintf("shows %s %s", got.Signs[0].Kind, show(got.Signs[0].What, 80))
-		default:
-			first = fmt.Sprintf("%s, where the reference %s", did(got.Execution), did(want.Execution))
 		}
 		first = "benign input " + show(in.ID(), 100) + " " + first
 	}
@@ -568,4 +565,17 @@ func benignDiffers(j *judge) *finding {
 		return nil
 	}
 	return against(evidence, "%s (%d of %s)", first, n, count(len(j.task.Vuln.Benign.Inputs), "benign input", "benign inputs"))
+}
+
+// benignIdle finds a benign input with which the patched tree's program was not started, which is the rig's work.
+func benignIdle(j *judge) *finding {
+	if j.task.Vuln.Benign == nil {
+		return nil
+	}
+	for _, in := range j.task.Vuln.Benign.Inputs {
+		if _, ok := j.execution(tare.CheckBenign, tare.WorldFix, in.ID()); !ok {
+			return grader(j.evidenceOf(tare.CheckBenign, tare.WorldFix), "benign input %s was not run once on the patched tree", show(in.ID(), 100))
+		}
+	}
+	return nil
 }

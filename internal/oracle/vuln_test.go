@@ -270,6 +270,7 @@ func vulnRows() []vulnRow {
 			e.Signs = []tare.Sign{{Kind: tare.SignSanitizer, What: "heap-use-after-free"}}
 			return e
 		}()), functionGate, fail, byAgent, "shows sanitizer heap-use-after-free", false},
+		{"functional_tests/benign-ran", "left out", record(func(r *tare.Record) { checkIn(r, tare.CheckBenign, fix).Executions = nil }), functionGate, unv, byGrader, "benign input good was not run once on the patched tree", false},
 		{"verdict/unfinished", "turn limit", func(r *tare.Record, t *tare.Task) {
 			made(tare.CheckPoC, fix, faulty("long", tare.SignSanitizer, "heap-buffer-overflow", "decode"))(r, t)
 			r.Trajectory.Stop = tare.TurnLimit

@@ -100,6 +100,9 @@ func (m mutation) of(name, language string, seed, fixed tare.Tree) []Mutant {
 	ids := map[string]int{}
 	seen := map[tare.Digest]bool{fixed.Digest(): true}
 	add := func(where, operator string, f tare.File) {
+		if is, ok := fixed.Lookup(f.Path); ok && sameCode(is, f) {
+			return // only comments differ
+		}
 		tree := fixed.Overlay(tare.Tree{f})
 		if d := tree.Digest(); seen[d] {
 			return
@@ -131,6 +134,12 @@ func (m mutation) of(name, language string, seed, fixed tare.Tree) []Mutant {
 		}
 	}
 	return out
+}
+
+// sameCode reports whether two files of one name are the same to a compiler.
+func sameCode(a, b tare.File) bool {
+	l := languageOf(a.Path)
+	return l != "" && a.Mode == b.Mode && a.Mode.IsRegular() && codeOf(string(a.Data), l) == codeOf(string(b.Data), l)
 }
 
 // languageOf tells a language by a file's name.
@@ -300,14 +309,36 @@ func lastSemicolon(masked string, from, to int) int {
 	return at
 }
 
+// codeOf is text without comments, empty lines and blanks at the ends of lines. At their beginnings these mean something in Python.
+func codeOf(text, language string) string {
+	var out []string
+	for line := range strings.Lines(masked(text, language, false)) {
+		if line = strings.TrimRight(line, " \t\r\n"); language != "python" {
+			line = strings.TrimLeft(line, " \t")
+		}
+		if line != "" {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
 // mask is text with each byte of comments and of the inside of literals made a blank, new lines aside, so that places stay.
-func mask(text, language string) string {
+func mask(text, language string) string { return masked(text, language, true) }
+
+// masked is mask, and leaves literals as they are unless told to mask them too.
+func masked(text, language string, literals bool) string {
 	out := []byte(text)
-	blank := func(from, to int) {
+	comment := func(from, to int) {
 		for i := from; i < to && i < len(out); i++ {
 			if out[i] != '\n' {
 				out[i] = ' '
 			}
+		}
+	}
+	literal := func(from, to int) {
+		if literals {
+			comment(from, to)
 		}
 	}
 	for i := 0; i < len(text); {
@@ -316,19 +347,19 @@ func mask(text, language string) string {
 		switch {
 		case language == "python" && rest[0] == '#', language != "python" && strings.HasPrefix(rest, "//"):
 			end = strings.IndexByte(rest+"\n", '\n')
-			blank(i, i+end)
+			comment(i, i+end)
 		case language != "python" && strings.HasPrefix(rest, "/*"):
 			end = 2 + through(rest[2:], "*/", false)
-			blank(i, i+end)
+			comment(i, i+end)
 		case language == "python" && (strings.HasPrefix(rest, `"""`) || strings.HasPrefix(rest, "'''")):
 			end = 3 + through(rest[3:], rest[:3], true)
-			blank(i+3, i+end-3)
+			literal(i+3, i+end-3)
 		case language == "go" && rest[0] == '`':
 			end = 1 + through(rest[1:], "`", false)
-			blank(i+1, i+end-1)
+			literal(i+1, i+end-1)
 		case rest[0] == '"' || rest[0] == '\'':
 			end = 1 + through(rest[1:], rest[:1], true)
-			blank(i+1, i+end-1)
+			literal(i+1, i+end-1)
 		}
 		i += max(1, end)
 	}

@@ -67,7 +67,12 @@ func TestMutants(t *testing.T) {
 				"f.py:2:boundary-moved|    if n in {1: 2} and n <= 3 or n < 4:",
 				"f.py:2:boundary-moved#2|    if n in {1: 2} and n < 3 or n <= 4:",
 			}},
-		"another language": {"f.txt", "a < b\n", "a > b\n", []string{"f.txt:1:hunk-reverted|a < b"}},
+		"only words": {"f.c",
+			"int f(int n); /* f is quick */\nint g(void);\nint s = 'a';\n",
+			"/* f is slow,\n   and safe */\nint f(int n); /* f is slow */\n\nint g(void);\nint s = 'b';\n",
+			[]string{"f.c:6:hunk-reverted|int s = 'a';"}},
+		"only words of Python": {"f.py", "if a:\n    b = '# 1'\n    c()\n", "if a:  # always\n    b = '# 2'\nc()\n", []string{"f.py:1:hunk-reverted|    b = '# 1'", "f.py:1:guard-dropped|if False and (a):  # always", "f.py:1:guard-inverted|if not (a):  # always"}},
+		"another language":     {"f.txt", "a < b\n", "a > b\n", []string{"f.txt:1:hunk-reverted|a < b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := func(text string) tare.Tree { return tare.Tree{{Path: tt.file, Mode: 0o644, Data: []byte(text)}} }

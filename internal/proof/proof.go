@@ -155,12 +155,10 @@ func Prove(ctx context.Context, task *tare.Task, judge Judge, o Options) (Table,
 	return table, nil
 }
 
-// derivedRows are the rows that are made of the records of others: spoilt ones of a ticket, variants of a scenario.
+// derivedRows are the rows that are made of the records of others: spoilt ones of a ticket or a vulnerability, variants of a scenario.
 func derivedRows(task *tare.Task, controls []tare.Control, results [][]run.Result, judge func(*tare.Task, tare.Record) tare.Verdict) (rows []Row, unfit []string, err error) {
 	switch task.Kind {
-	case tare.Vuln:
-		return nil, nil, nil
-	case tare.Ticket:
+	case tare.Ticket, tare.Vuln:
 		rows, err = sickRows(task, controls, results, judge)
 		return rows, nil, err
 	}

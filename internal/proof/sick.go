@@ -20,12 +20,9 @@ type sickness struct {
 
 const genuine = "genuine"
 
-// sicknesses is the library of what can be wrong with a record. None of these may come out as PASS, and what is the rig's
+// sicknesses is the library of what can be wrong with a record of a ticket. None of these may come out as PASS, and what is the rig's
 // doing is never the agent's failure.
 func sicknesses() []sickness {
-	infra := func(reason string) tare.Expect {
-		return tare.Expect{Outcome: tare.Unverified, Gate: tare.GateInfrastructure, Reason: reason}
-	}
 	at := func(gate, reason string) tare.Expect {
 		return tare.Expect{Outcome: tare.Fail, Gate: gate, Reason: reason}
 	}
@@ -33,14 +30,6 @@ func sicknesses() []sickness {
 		return func(_ *tare.Task, r *tare.Record) bool { change(r); return true }
 	}
 	out := []sickness{
-		{"record-of-another-form", genuine, record(func(r *tare.Record) { r.Schema = "tare.record/0" }), infra("schema")},
-		{"record-of-another-task", genuine, record(func(r *tare.Record) { r.TaskHash = tare.HashBytes([]byte("another")) }), infra("another task")},
-		{"model-service-failed", genuine, record(func(r *tare.Record) { r.Trajectory.Stop = tare.ProviderError }), infra("not the agent's")},
-		{"record-broken-off", genuine, record(func(r *tare.Record) { r.Trajectory.Stop = "" }), infra("breaks off")},
-		{"rig-failed", genuine, record(func(r *tare.Record) {
-			r.Evidence.Problems = []tare.Problem{{Where: "running the visible tests", Error: "no space left on device"}}
-		}), infra("no space left")},
-		{"no-isolation-stated", genuine, record(func(r *tare.Record) { r.Evidence.Isolation = "" }), infra("isolated")},
 		{"run-without-a-name", genuine, record(func(r *tare.Record) { r.Evidence.Runs[0].Tree = "" }), infra("what was run on what")},
 		{"no-visible-run", genuine, without(tare.RoleVisible), infra("of the visible tests")},
 		{"no-behaviour-run", genuine, without(tare.RoleBehaviour), infra("of the probe")},
@@ -82,7 +71,29 @@ func sicknesses() []sickness {
 		{"stopped-before-it-was-done", "seed", record(func(r *tare.Record) { r.Trajectory.Stop = tare.WallLimit }),
 			tare.Expect{Outcome: tare.Unverified, Reason: "stopped before it was done"}},
 	}
-	return append(out, graftSicknesses()...)
+	return slices.Concat(rigSicknesses(), out, graftSicknesses())
+}
+
+// infra is what must become of a record that the rig could not make whole.
+func infra(reason string) tare.Expect {
+	return tare.Expect{Outcome: tare.Unverified, Gate: tare.GateInfrastructure, Reason: reason}
+}
+
+// rigSicknesses are of records of any kind of task.
+func rigSicknesses() []sickness {
+	record := func(change func(*tare.Record)) func(*tare.Task, *tare.Record) bool {
+		return func(_ *tare.Task, r *tare.Record) bool { change(r); return true }
+	}
+	return []sickness{
+		{"record-of-another-form", genuine, record(func(r *tare.Record) { r.Schema = "tare.record/0" }), infra("schema")},
+		{"record-of-another-task", genuine, record(func(r *tare.Record) { r.TaskHash = tare.HashBytes([]byte("another")) }), infra("another task")},
+		{"model-service-failed", genuine, record(func(r *tare.Record) { r.Trajectory.Stop = tare.ProviderError }), infra("not the agent's")},
+		{"record-broken-off", genuine, record(func(r *tare.Record) { r.Trajectory.Stop = "" }), infra("breaks off")},
+		{"rig-failed", genuine, record(func(r *tare.Record) {
+			r.Evidence.Problems = []tare.Problem{{Where: "running the visible tests", Error: "no space left on device"}}
+		}), infra("no space left")},
+		{"no-isolation-stated", genuine, record(func(r *tare.Record) { r.Evidence.Isolation = "" }), infra("isolated")},
+	}
 }
 
 // graftSicknesses are of the record of a test that needs what only the fix has.
@@ -159,7 +170,11 @@ type Sick struct {
 // does not lend itself to it, it is left out.
 func SickRecords(task *tare.Task, records map[string]tare.Record) ([]Sick, error) {
 	var out []Sick
-	for _, s := range sicknesses() {
+	all := sicknesses()
+	if task.Kind == tare.Vuln {
+		all = vulnSicknesses()
+	}
+	for _, s := range all {
 		of := s.of
 		if of == genuine {
 			of = genuineOf(task)
@@ -178,9 +193,13 @@ func SickRecords(task *tare.Task, records map[string]tare.Record) ([]Sick, error
 		out = append(out, Sick{tare.Control{Name: "sick:" + s.name, Origin: tare.FromSick, Expect: s.expect}, task, spoilt})
 	}
 	if len(out) > 0 { // and a task that nothing can be told from
-		none := *task
+		none, lacks := *task, "case"
 		none.Cases = nil
-		control := tare.Control{Name: "sick:task-that-asks-nothing", Origin: tare.FromSick, Expect: tare.Expect{Outcome: tare.Unverified, Gate: tare.GateInfrastructure, Reason: "the task has no case"}}
+		if task.Vuln != nil {
+			vuln := *task.Vuln
+			vuln.PoCs, none.Vuln, lacks = nil, &vuln, "PoC"
+		}
+		control := tare.Control{Name: "sick:task-that-asks-nothing", Origin: tare.FromSick, Expect: infra("the task has no " + lacks)}
 		out = append(out, Sick{control, &none, records[genuineOf(task)]})
 	}
 	return out, nil
@@ -191,7 +210,11 @@ func genuineOf(task *tare.Task) string {
 	if len(task.References) == 0 {
 		return ""
 	}
-	return "reference:" + task.References[0].Name + "+test"
+	name := "reference:" + task.References[0].Name
+	if task.Kind == tare.Vuln {
+		return name
+	}
+	return name + "+test"
 }
 
 // copyOf is rec in memory of its own.

@@ -86,6 +86,42 @@ func Lay(dir string, t tare.Tree, o Owner) error {
 	return nil
 }
 
+// Add writes files into dir, where nothing stands at their paths and no link on the way, and says what it made: directories before
+// what is in them. After an error that is what was made until then.
+func Add(dir string, files tare.Tree, o Owner) (made []string, err error) {
+	files, err = Canonical(files)
+	if err != nil {
+		return nil, fmt.Errorf("adding to a tree: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("adding to a tree: %w", err)
+	}
+	defer root.Close()
+	l := layer{root: root, owner: o, made: map[string]bool{".": true}, at: ".", here: root}
+	defer l.leave()
+	for _, f := range files {
+		var missing []string
+		for d := path.Dir(f.Path); !l.made[d]; d = path.Dir(d) {
+			switch info, err := root.Lstat(d); {
+			case errors.Is(err, fs.ErrNotExist):
+				missing = append([]string{d}, missing...)
+				continue
+			case err != nil:
+				return made, fmt.Errorf("adding %q: %w", f.Path, err)
+			case !info.IsDir():
+				return made, fmt.Errorf("adding %q: %q is no directory", f.Path, d)
+			}
+			l.made[d] = true
+		}
+		if err := l.put(f); err != nil {
+			return append(made, missing...), fmt.Errorf("adding %q: %w", f.Path, err)
+		}
+		made = append(append(made, missing...), f.Path)
+	}
+	return made, nil
+}
+
 // emptyDir makes dir, or finds that it is there and empty.
 func emptyDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
