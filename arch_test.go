@@ -49,6 +49,7 @@ var allow = map[string][]string{
 	"agent":      {"tare", "llm", "sandbox", "workspace"}, // a finished solution is laid out as every other tree is
 	"episode":    {"tare", "agent", "evidence", "sandbox", "trajectory", "workspace"},
 	"store":      {"tare", "ledger"},
+	"queue":      {"tare", "store"},
 	"run":        {"tare", "episode", "oracle", "suite", "trajectory"},
 	"canary":     {"tare", "run", "stats"}, // manifests are loaded by suite, which knows YAML; replies are read by the oracle
 	"proof":      {"tare", "evidence", "run", "suite", "trajectory", "workspace"},

@@ -179,3 +179,23 @@ func (d *DB) Playing(ctx context.Context) ([]Playing, error) {
 	})
 	return out, err
 }
+
+// Needs lists the different needs that episodes have had.
+func (d *DB) Needs(ctx context.Context) ([]string, error) {
+	var out []string
+	err := d.each(ctx, d.read, "SELECT needs FROM needs", nil, func(r *sql.Rows) error {
+		var n string
+		err := r.Scan(&n)
+		out = append(out, n)
+		return err
+	})
+	return out, err
+}
+
+// SetHas says what a worker can run.
+func (d *DB) SetHas(ctx context.Context, worker string, has []string) error {
+	return d.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := d.exec(ctx, tx, "UPDATE workers SET has = $1 WHERE id = $2", strings.Join(has, " "), worker)
+		return err
+	})
+}

@@ -14,6 +14,7 @@ import (
 	"tare"
 	"tare/internal/ledger"
 	"tare/internal/store"
+	"tare/internal/store/storetest"
 )
 
 // TestStoresKeepTheSame fills a store of each kind: what they hold then is the same, down to names, hashes and leaves.
@@ -170,7 +171,7 @@ func TestTamperingInRowsIsNamed(t *testing.T) {
 		{"the summary of an episode says something else", "UPDATE episodes SET outcome = 'PASS' WHERE outcome = 'FAIL'", "episodes/q/", ledger.Flipped},
 		{"an episode that is finished is said not to be", "UPDATE episodes SET state = 'pending'", "episodes/q/", ledger.Flipped},
 	}
-	for dialect, address := range databases(t) {
+	for dialect, address := range storetest.Databases(t) {
 		fillTampered(t, address)
 		for _, tt := range tests {
 			t.Run(dialect+"/"+tt.name, func(t *testing.T) {
@@ -230,7 +231,7 @@ func copied(t *testing.T, address string) string {
 		}
 		return "sqlite:" + filepath.Join(dir, filepath.Base(path))
 	}
-	out, err := postgres(t).Copy(address)
+	out, err := storetest.Postgres(t).Copy(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,10 +263,10 @@ func work(run string, n int) (store.Work, error) {
 // TestMigrations brings a database forward from each earlier version, with what such a database held.
 func TestMigrations(t *testing.T) {
 	last := store.LastMigration()
-	for dialect := range databases(t) {
+	for dialect := range storetest.Databases(t) {
 		for from := 0; from < last; from++ {
 			t.Run(fmt.Sprintf("%s from %d", dialect, from), func(t *testing.T) {
-				address := databases(t)[dialect]
+				address := storetest.Databases(t)[dialect]
 				if err := store.MigrateTo(address, from); err != nil {
 					t.Fatal(err)
 				}
@@ -294,7 +295,7 @@ func TestMigrations(t *testing.T) {
 			})
 		}
 		t.Run(dialect+" of a newer tare", func(t *testing.T) {
-			address := databases(t)[dialect]
+			address := storetest.Databases(t)[dialect]
 			if err := raw(t, openDB(t, address), fmt.Sprintf("INSERT INTO tare_schema (version, at) VALUES (%d, 0)", last+1)); err != nil {
 				t.Fatal(err)
 			}

@@ -152,11 +152,11 @@ func (d *DB) enqueueEpisodes(ctx context.Context, tx *sql.Tx, w Work) error {
 	if _, err := d.exec(ctx, tx, "UPDATE episodes SET state = 'pending', failures = 0, not_before = 0, priority = $1 WHERE run = $2 AND state IN ('pending', 'held', 'lost', 'cancelled')", w.Priority, w.Run); err != nil {
 		return err
 	}
-	have := map[string]bool{}
-	err := d.each(ctx, tx, "SELECT key FROM episodes WHERE run = $1", []any{w.Run}, func(r *sql.Rows) error {
-		var key string
-		err := r.Scan(&key)
-		have[key] = true
+	have := map[string]string{} // what they need
+	err := d.each(ctx, tx, "SELECT key, needs FROM episodes WHERE run = $1", []any{w.Run}, func(r *sql.Rows) error {
+		var key, needs string
+		err := r.Scan(&key, &needs)
+		have[key] = needs
 		return err
 	})
 	if err != nil {
@@ -174,7 +174,12 @@ func (d *DB) enqueueEpisodes(ctx context.Context, tx *sql.Tx, w Work) error {
 		slices.Sort(list)
 		all := strings.Join(list, " ")
 		needs[all] = true
-		if have[string(key)] {
+		if before, ok := have[string(key)]; ok {
+			if before != all { // a newer grader, for one
+				if _, err := d.exec(ctx, tx, "UPDATE episodes SET needs = $1 WHERE run = $2 AND key = $3", all, w.Run, string(key)); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		body, err := tare.Canonical(p.Episode)

@@ -3,10 +3,8 @@ package store_test
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"tare/internal/ledger"
@@ -14,32 +12,7 @@ import (
 	"tare/internal/store/storetest"
 )
 
-// server is the PostgreSQL server of this package's tests, started by the first that asks.
-var server struct {
-	sync.Once
-	s   *storetest.Server
-	err error
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if server.s != nil {
-		if err := server.s.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "stopping PostgreSQL:", err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
-
-func postgres(t testing.TB) *storetest.Server {
-	t.Helper()
-	server.Do(func() { server.s, server.err = storetest.Start() })
-	if server.err != nil {
-		t.Fatalf("a server for the tests: %v", server.err) // never a skip: it would read as passed
-	}
-	return server.s
-}
+func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
 
 func openDB(t testing.TB, address string) *store.DB {
 	t.Helper()
@@ -55,19 +28,9 @@ func openDB(t testing.TB, address string) *store.DB {
 	return d
 }
 
-// databases are empty databases of both kinds.
-func databases(t testing.TB) map[string]string {
-	t.Helper()
-	address, err := postgres(t).New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "a [1]?.db"), "postgres": address}
-}
-
 // overDatabases runs a test on an empty database of each kind.
 func overDatabases(t *testing.T, test func(t *testing.T, d *store.DB)) {
-	for name, address := range databases(t) {
+	for name, address := range storetest.Databases(t) {
 		t.Run(name, func(t *testing.T) { test(t, openDB(t, address)) })
 	}
 }

@@ -13,12 +13,53 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
+	"testing"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 )
+
+// shared is the server of a test binary, started by the first test that asks.
+var shared struct {
+	sync.Once
+	s   *Server
+	err error
+}
+
+// Main runs the tests of a package and stops the server that they may have started.
+func Main(m *testing.M) int {
+	code := m.Run()
+	if shared.s != nil {
+		if err := shared.s.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stopping PostgreSQL:", err)
+			code = 1
+		}
+	}
+	return code
+}
+
+// Postgres is the server of this test binary.
+func Postgres(t testing.TB) *Server {
+	t.Helper()
+	shared.Do(func() { shared.s, shared.err = Start() })
+	if shared.err != nil {
+		t.Fatalf("a server for the tests: %v", shared.err) // never a skip: it would read as passed
+	}
+	return shared.s
+}
+
+// Databases are the addresses of empty databases of both kinds.
+func Databases(t testing.TB) map[string]string {
+	t.Helper()
+	address, err := Postgres(t).New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "a [1]?.db"), "postgres": address}
+}
 
 // A Server is PostgreSQL in a directory of its own, reached through a socket there and nowhere else.
 type Server struct {
@@ -27,6 +68,7 @@ type Server struct {
 	bin   string
 	owner *syscall.Credential // nil: who we are
 	cmd   *exec.Cmd
+	ended <-chan error
 	count atomic.Int64
 }
 
@@ -102,7 +144,15 @@ func (s *Server) Up() error {
 	defer db.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
+	ended := make(chan error, 1)
+	go func(c *exec.Cmd) { ended <- c.Wait() }(s.cmd)
+	s.ended = ended
 	for {
+		select {
+		case <-ended: // of a server that was killed, something may hold the memory for a moment
+			return s.Up()
+		default:
+		}
 		err := db.PingContext(ctx)
 		if err == nil {
 			return nil
@@ -120,16 +170,22 @@ func (s *Server) Up() error {
 
 // Kill ends the server as a crash would: all its processes, at once.
 func (s *Server) Kill() error {
-	err := syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
-	_ = s.cmd.Wait()
-	_ = os.Remove(filepath.Join(s.data, "postmaster.pid"))
+	pid := s.cmd.Process.Pid
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	err = errors.Join(err, syscall.Kill(pid, syscall.SIGKILL))
+	for _, c := range strings.Fields(string(children)) {
+		if n, aerr := strconv.Atoi(c); aerr == nil {
+			_ = syscall.Kill(n, syscall.SIGKILL)
+		}
+	}
+	<-s.ended
 	return err
 }
 
 // Stop ends the server and removes its directory.
 func (s *Server) Stop() error {
 	err := s.cmd.Process.Signal(syscall.SIGQUIT)
-	_ = s.cmd.Wait()
+	<-s.ended
 	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
