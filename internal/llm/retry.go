@@ -113,7 +113,6 @@ func message(body string) string {
 		Error   json.RawMessage
 		Message string
 		Type    string
-		Code    string
 	}
 	if json.Unmarshal([]byte(body), &e) != nil {
 		return short(body)
@@ -125,6 +124,8 @@ func message(body string) string {
 			return short(inner.Type + ": " + inner.Message)
 		}
 		return short(inner.Message)
+	case e.Message != "" && e.Type != "":
+		return short(e.Type + ": " + e.Message)
 	case e.Message != "":
 		return short(e.Message)
 	}
