@@ -270,6 +270,10 @@ func (c *conversation) call(b llm.Block) (text string, ok bool, err error) {
 		return "", false, errInterrupted
 	case errors.As(err, &wire):
 		return c.mistake(fmt.Sprintf("the call of %q was refused: %s", b.Name, wire.Message))
+	case err != nil && h.there(): // the connection broke, and is there again
+		return "there was no answer: " + err.Error(), false, nil
+	case c.ctx.Err() != nil:
+		return "", false, errInterrupted
 	case err != nil:
 		return "", false, fmt.Errorf("calling %s: %w", b.Name, err)
 	}

@@ -71,6 +71,7 @@ Exit codes: 0 the first row holds; 1 another one does; 3 nothing is wrong and so
 	fs.IntVar(&f.jobs, "jobs", 1, "episodes played at once; an adapter that keeps a directory is played one at a time")
 	fs.Int64Var(&f.seed, "seed", 0, "seed of the run; another one is another run, and the same one resumes")
 	fs.DurationVar(&f.wall, "wall", 0, "time limit of an episode; default: the manifest's, else 15m")
+	a.live.add(fs)
 	return c
 }
 
@@ -203,6 +204,11 @@ func (a *app) canaryPlan(r *rig, tasks []*tare.Task, f canaryFlags) (run.Plan, e
 		for trial := 1; trial <= repeats; trial++ {
 			for _, p := range t.Canary.Phrasings {
 				job := run.Job{Task: t, Episode: r.episode(t, name)}
+				if isLive(name) {
+					if job.Episode, err = a.live.episode(job.Episode, name); err != nil {
+						return plan, err
+					}
+				}
 				job.Episode.Level, job.Episode.Trial, job.Episode.Seed = p.Name, trial, f.seed
 				switch {
 				case f.wall > 0:
@@ -222,9 +228,12 @@ func (a *app) harness(name string) (string, error) {
 	if name == noop {
 		return name, nil
 	}
+	if isLive(name) {
+		return name, a.live.check(name)
+	}
 	script, ok := strings.CutPrefix(name, "cmd:")
 	if !ok {
-		return "", usage("agent %q does not reply to what it is asked; canaries are for cmd:SCRIPT (and noop, which says nothing)", name)
+		return "", usage("agent %q does not reply to what it is asked; canaries are for cmd:SCRIPT, anthropic:MODEL and openai:MODEL (and noop, which says nothing)", name)
 	}
 	if err := a.checkAgent(name); err != nil {
 		return "", err

@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,9 @@ type app struct {
 	result string   // where grade also writes the verdict on a vulnerability, as other tools read it
 	bridge string   // of tests, in the place of the one beside the program
 
+	live  *liveFlags
+	typed *bufio.Reader // what is typed
+
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	terminal       bool // stderr is a terminal
@@ -68,7 +72,7 @@ type app struct {
 
 // Main runs the command line and returns its exit code.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, terminal: isTerminal(stderr)}
+	a := &app{live: &liveFlags{}, stdin: stdin, stdout: stdout, stderr: stderr, terminal: isTerminal(stderr)}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -72,6 +73,7 @@ func TestScripts(t *testing.T) {
 			"kept":         kept,
 			"corrections":  corrections,
 			"first-open":   firstOpen,
+			"mockmodel":    mockModel,
 		},
 	})
 }
@@ -93,6 +95,24 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if fmt.Sprint(code) != args[0] {
 		ts.Fatalf("tare %v: exit code %d, want %s", args[1:], code, args[0])
 	}
+}
+
+// mockModel starts a scripted model, whose base URL is MOCK for the rest of the script: mockmodel SCRIPT LOG.
+func mockModel(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: mockmodel SCRIPT LOG")
+	}
+	cmd := exec.Command(filepath.Join(bin, "tare"), "mockmodel", ts.MkAbs(args[0]), "--log", ts.MkAbs(args[1]))
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	ts.Defer(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	url, err := bufio.NewReader(out).ReadString('\n')
+	ts.Check(err)
+	ts.Setenv("MOCK", strings.TrimSpace(url))
 }
 
 // runID sets RUN to the id of the run with the most episodes.

@@ -124,6 +124,8 @@ func (r *rig) agent(job run.Job) (agent.Agent, error) {
 		return agent.Tree(name, job.Solution), nil
 	case r.byHand != nil && name == byHandAgent:
 		return r.byHand, nil
+	case isLive(name):
+		return r.a.liveAgent(name)
 	case strings.HasPrefix(name, "cmd:"):
 		script := strings.TrimPrefix(name, "cmd:")
 		if i := strings.LastIndex(script, scriptMark); i >= 0 {

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,6 +52,8 @@ Agents:
   tree:DIR            puts a finished workspace in place
   cheater:NAME        tries to win without the work; 'tare list adversaries' names them
   straight, careful…  what a scenario's own agents.yaml calls them
+  anthropic:MODEL     a model behind the Anthropic Messages API, with the tools of the world (docs/agents.md)
+  openai:MODEL        one behind OpenAI's Responses API; openai-chat:MODEL by Chat Completions
   cmd:DIR/SCRIPT      an executable of yours, in a folder of its own; it gets the prompt and the workspace (docs/agents.md)
 
 Interrupt once to finish what is running and stop, twice to stop now; the same command goes on from there.`,
@@ -60,6 +63,12 @@ Interrupt once to finish what is running and stop, twice to stop now; the same c
 			tasks, err := a.tasks(args)
 			if err != nil {
 				return err
+			}
+			if f.heldOut && a.live.tunes() && !c.Flags().Changed("held-out") {
+				if rest := withoutHeldOut(tasks); len(rest) > 0 && len(rest) < len(tasks) {
+					a.note("left out: %s, since a policy of your own is run; --held-out plays them too", many(len(tasks)-len(rest), "held-out task"))
+					tasks = rest
+				}
 			}
 			return a.runTasks(c.Context(), tasks, f)
 		},
@@ -77,6 +86,7 @@ Interrupt once to finish what is running and stop, twice to stop now; the same c
 	fs.BoolVar(&f.heldOut, "held-out", true, "play held-out tasks too")
 	fs.StringVar(&f.junit, "junit", "", "also write the results as JUnit XML to this file")
 	fs.StringArrayVar(&f.faults, "fault", nil, "a fault between agent and world, such as tool=run_tests,nth=2,kind=error (docs/experiments.md); may be given again")
+	a.live.add(fs)
 	a.bugFlag(c)
 	a.serverFlag(c)
 	fs.StringVar(&f.html, "html", "", "also write the results as one HTML page to this file")
@@ -131,6 +141,13 @@ func (a *app) plan(r *rig, tasks []*tare.Task, f runFlags) (run.Plan, error) {
 						return plan, usage("reading agent %s: %w", name, err)
 					}
 					job.Episode.Agent = "tree:" + short(job.Solution.Digest())
+				} else if isLive(name) {
+					if err := a.live.check(name); err != nil {
+						return plan, err
+					}
+					if job.Episode, err = a.live.episode(job.Episode, name); err != nil {
+						return plan, err
+					}
 				} else if err := a.checkAgent(name); err != nil && (t.Kind != tare.Scenario || !isOperator(name, t)) {
 					return plan, err
 				} else if script, ok := strings.CutPrefix(name, "cmd:"); ok {
@@ -168,6 +185,10 @@ func faultText(texts []string) (string, error) {
 		list = append(list, one)
 	}
 	return mcpserve.FormatFaults(list), nil
+}
+
+func withoutHeldOut(tasks []*tare.Task) []*tare.Task {
+	return slices.DeleteFunc(slices.Clone(tasks), func(t *tare.Task) bool { return t.Category == tare.HeldOut })
 }
 
 func forAgents(tasks []*tare.Task, withHeldOut bool) ([]*tare.Task, error) {
@@ -350,11 +371,14 @@ func (a *app) checkAgent(name string) error {
 		}
 		return nil
 	}
+	if isLive(name) {
+		return a.live.check(name)
+	}
 	if isCheater(name) {
 		return checkCheater(name)
 	}
 	if !isScripted(name) {
-		return usage("there is no agent %q; there are noop, reference, baseline, advanced, recovery, tree:DIR, cmd:SCRIPT and cheater:NAME", name)
+		return usage("there is no agent %q; there are noop, reference, baseline, advanced, recovery, tree:DIR, cmd:SCRIPT, cheater:NAME, anthropic:MODEL, openai:MODEL and openai-chat:MODEL", name)
 	}
 	return nil
 }

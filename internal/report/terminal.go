@@ -458,8 +458,12 @@ func Metrics(w io.Writer, rows []Row, o Options) error {
 	first := o.width()
 	heads := ""
 	var shown []metricColumn
+	columns := metricColumns
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Trajectory.Usage != nil || len(r.Trajectory.Turns) > 0 }) {
+		columns = modelColumns
+	}
 	faults := slices.ContainsFunc(rows, func(r Row) bool { return trajectory.Measure(r.Trajectory, nil).Faults > 0 })
-	for _, c := range metricColumns {
+	for _, c := range columns {
 		if c.head == faultsHead && !faults {
 			continue
 		}
@@ -499,11 +503,73 @@ type metricColumn struct {
 	show  func(m trajectory.Metrics, r Row) string
 }
 
+// modelColumns are the columns where an agent asked a model.
+var modelColumns = []metricColumn{
+	{"calls", 7, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(m.Calls) }},
+	{"answers", 9, func(m trajectory.Metrics, _ Row) string { return orDash(m.Answers > 0, fmt.Sprint(m.Answers)) }},
+	{"read tok", 11, func(m trajectory.Metrics, _ Row) string { return amount(usageOf(m).InputTokens) }},
+	{"wrote tok", 11, func(m trajectory.Metrics, _ Row) string { return amount(usageOf(m).OutputTokens) }},
+	{"cost $", 10, func(m trajectory.Metrics, _ Row) string { return money(usageOf(m).Dollars) }},
+	{"failed", 8, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(m.Failures) }},
+	{faultsHead, 9, faultsShown},
+	{"took s", 8, func(_ trajectory.Metrics, r Row) string { return fmt.Sprintf("%.1f", r.took().Seconds()) }},
+}
+
+func usageOf(m trajectory.Metrics) tare.Usage {
+	if m.Usage == nil {
+		return tare.Usage{}
+	}
+	return *m.Usage
+}
+
+// What is unknown is said to be, and is no 0.
+const unknown = "?"
+
+func amount(n *int64) string {
+	if n == nil {
+		return unknown
+	}
+	return fmt.Sprint(*n)
+}
+
+func money(d *float64) string {
+	if d == nil {
+		return unknown
+	}
+	return fmt.Sprintf("%.4f", *d)
+}
+
+func orDash(ok bool, s string) string {
+	if !ok {
+		return "–"
+	}
+	return s
+}
+
+// modelPairs are what an agent took of a model, for people; none of one that asked none.
+func modelPairs(m trajectory.Metrics) []pair {
+	if m.Answers == 0 && m.Usage == nil {
+		return nil
+	}
+	u := usageOf(m)
+	var pairs []pair
+	if m.Answers > 0 {
+		text := fmt.Sprintf("%d answers, asked for %d times, %d calls that could not be made", m.Answers, m.Tries, m.Mistakes)
+		if m.Unknown > 0 {
+			text += fmt.Sprintf("; what %d of them took is unknown", m.Unknown)
+		}
+		pairs = append(pairs, pair{"model", text})
+	}
+	return append(pairs,
+		pair{"tokens", fmt.Sprintf("read %s (from cache %s, to cache %s), wrote %s (reasoning %s)", amount(u.InputTokens), amount(u.CacheReadTokens), amount(u.CacheWriteTokens), amount(u.OutputTokens), amount(u.ReasoningTokens))},
+		pair{"cost", "$" + money(u.Dollars)})
+}
+
 // faultsHead is the column that is there where faults were injected.
 const faultsHead = "faults"
 
 // metricColumns are the columns of the metrics table; a narrow terminal shows the first ones.
-var metricColumns = [...]metricColumn{
+var metricColumns = []metricColumn{
 	{"calls", 7, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(m.Calls) }},
 	{"read", 6, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(len(m.FilesRead)) }},
 	{"wrote", 7, func(m trajectory.Metrics, _ Row) string { return fmt.Sprint(len(m.FilesWritten)) }},
@@ -584,6 +650,7 @@ func metricPairs(m trajectory.Metrics, r Row) []pair {
 	if m.Faults > 0 {
 		pairs = append(pairs, pair{"faults", fmt.Sprintf("%d injected, recovered from %d of %d that spoilt a call", m.Faults, m.Recovered, m.Spoilt)})
 	}
+	pairs = append(pairs, modelPairs(m)...)
 	if took := r.took(); took > 0 {
 		pairs = append(pairs, pair{"took", fmt.Sprintf("%.2f s", took.Seconds())})
 	}

@@ -26,6 +26,12 @@ type Metrics struct {
 	Faults    int `json:"faults"`
 	Spoilt    int `json:"faults_spoilt"`
 	Recovered int `json:"faults_recovered"`
+
+	Answers  int         `json:"answers,omitempty"`  // of a model
+	Tries    int         `json:"tries,omitempty"`    // how often it was asked for them
+	Mistakes int         `json:"mistakes,omitempty"` // calls of its that could not be made
+	Unknown  int         `json:"unknown,omitempty"`  // answers of which it is not known what they took
+	Usage    *tare.Usage `json:"usage,omitempty"`    // of all; nil, or nil in a part: unknown
 }
 
 // Measure counts over t. Decoys are files of the workspace that look like the subject of the task and are not.
@@ -66,6 +72,14 @@ func Measure(t tare.Trajectory, decoys []string) Metrics {
 	}
 	m.FilesRead, m.FilesWritten, m.Decoys = sorted(read), sorted(written), sorted(touched)
 	m.Recoveries, m.Recovered = recoveries(t.Steps)
+	m.Answers, m.Usage = len(t.Turns), t.Usage
+	for _, turn := range t.Turns {
+		m.Tries += turn.Tries
+		m.Mistakes += len(turn.Mistakes)
+		if turn.Lost > 0 || turn.Usage.InputTokens == nil || turn.Usage.OutputTokens == nil {
+			m.Unknown++
+		}
+	}
 	return m
 }
 
