@@ -134,6 +134,18 @@ type Proof struct {
 	Status      ProofStatus `json:"status"`
 	Certificate Digest      `json:"certificate,omitempty"`
 	Ceiling     *float64    `json:"ceiling,omitempty"` // of any score that rests on it; nil when unknown
+	Harness     *Harness    `json:"harness,omitempty"` // what canaries showed of the adapter; nil where there is none between agent and rig
+}
+
+// A Harness says how far canaries have shown that an adapter can report a failure: Proven when all came out right, Partly when
+// some did not, Stale when they speak of something else than what is there now, Unproven when none were sent.
+type Harness struct {
+	Status      ProofStatus `json:"status"`
+	Certificate Digest      `json:"certificate,omitempty"`
+	Manifest    string      `json:"manifest,omitempty"` // where the canaries are from
+	Planted     int         `json:"planted,omitempty"`
+	Clean       int         `json:"clean,omitempty"`
+	Sensitivity *[2]float64 `json:"sensitivity,omitempty"` // the interval at 95 %
 }
 
 // A ProofStatus is the state of a proof.

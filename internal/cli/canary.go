@@ -107,12 +107,35 @@ func (a *app) runCanaries(ctx context.Context, arg string, f canaryFlags) error 
 		if err := r.showFixtures(ctx, tasks); err != nil {
 			return err
 		}
-		id, results, interrupted, err := a.playCanaries(ctx, r, plan, f.jobs)
-		if err != nil {
-			return err
-		}
-		return a.endCanaries(id, manifest, tasks, results, interrupted, f)
+		_, err = a.measureHarness(ctx, r, manifest, plan, f)
+		return err
 	})
+}
+
+// measureHarness plays a plan of canaries and shows and keeps what they say of the harness. The certificate is nil where they are not
+// all of the manifest.
+func (a *app) measureHarness(ctx context.Context, r *rig, manifest *suite.Canaries, plan run.Plan, f canaryFlags) (*harnessCertificate, error) {
+	files := r.adapterFiles(f.agent)
+	id, results, interrupted, err := a.playCanaries(ctx, r, plan, f.jobs)
+	if err != nil {
+		return nil, err
+	}
+	if r.adapterFiles(f.agent) != files {
+		return nil, fmt.Errorf("what lies beside %s changed while canaries were played: nobody can say what they are of", scriptOf(f.agent))
+	}
+	cert, err := a.certifyHarness(id, manifest, files, results)
+	if err != nil {
+		return nil, err
+	}
+	return cert, a.endCanaries(id, results, interrupted, f)
+}
+
+// adapterFiles is the hash of what a command finds beside its script; "" where it is shown alone.
+func (r *rig) adapterFiles(agent string) tare.Digest {
+	if r.moved[scriptOf(agent)] != "" {
+		return ""
+	}
+	return adapterFiles(agent)
 }
 
 // playCanaries plays a plan of canaries and keeps what they are, so that their records can be judged again.
@@ -127,17 +150,10 @@ func (a *app) playCanaries(ctx context.Context, r *rig, plan run.Plan, jobs int)
 	return a.playPlan(ctx, r, plan, jobs)
 }
 
-func (a *app) endCanaries(id string, manifest *suite.Canaries, tasks []*tare.Task, results []run.Result, interrupted bool, f canaryFlags) error {
-	rows := canary.Rows(results)
-	s, err := canary.Summarize(rows)
+func (a *app) endCanaries(id string, results []run.Result, interrupted bool, f canaryFlags) error {
+	s, err := canary.Summarize(canary.Rows(results))
 	if err != nil {
 		return err
-	}
-	whole := allPlayed(results) && len(tasks) == len(manifest.Tasks)
-	if whole {
-		if err := a.certifyHarness(id, manifest, results[0].Job.Episode, rows, s); err != nil {
-			return err
-		}
 	}
 	if err := a.showCanaries(id, results, f.project); err != nil {
 		return err

@@ -1,35 +1,37 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tare"
 	"tare/internal/canary"
-	"tare/internal/proof"
 	"tare/internal/run"
+	"tare/internal/store"
 	"tare/internal/suite"
 	"tare/internal/workspace"
+	"tare/suites"
 )
 
-// HarnessSchema is the schema of what canaries showed of a harness.
+// harnessSchema is the schema of what canaries showed of a harness.
 const harnessSchema = "tare.harness/1"
 
 // A harnessCertificate says what canaries showed of one adapter, and what that speaks of.
 type harnessCertificate struct {
 	Schema    string         `json:"schema"`
-	Adapter   string         `json:"adapter"` // its name with the beginning of its hash
-	Grader    tare.Digest    `json:"grader"`  // of the sources that can change a verdict
+	Adapter   string         `json:"adapter"`         // its name with the beginning of its script's hash
+	Files     tare.Digest    `json:"files,omitempty"` // of all in the script's folder; absent where that was not read, or the script was shown alone
+	Grader    tare.Digest    `json:"grader"`          // of the sources that can change a verdict
 	Isolation string         `json:"isolation"`
 	Manifest  string         `json:"manifest"`
-	Canaries  tare.Digest    `json:"canaries"` // fixtures, plants, phrasings, signals
+	Canaries  tare.Digest    `json:"canaries"`        // fixtures, plants, phrasings, signals
+	Suite     tare.Digest    `json:"suite,omitempty"` // of the built-in canaries as the binary holds them; absent of others
 	Run       string         `json:"run"`
 	Summary   canary.Summary `json:"summary"`
 	Rows      []canary.Row   `json:"rows"` // from which the summary follows
@@ -40,58 +42,237 @@ type harnessCertificate struct {
 func adapterKey(agent string) string {
 	if strings.HasPrefix(agent, "cmd:") {
 		if i := strings.LastIndex(agent, scriptMark); i >= 0 {
-			return "cmd-" + agent[i+1:]
+			return "cmd" + agent[i:]
 		}
 	}
-	return strings.NewReplacer(":", "-", "/", "-").Replace(agent)
+	return agent
 }
 
-// harnessProofs is where the certificates of harnesses lie among the proofs; no suite has such a name.
-const harnessProofs = "@harness/"
+// scriptOf is the path of a command's script, "" of another agent.
+func scriptOf(agent string) string {
+	script, ok := strings.CutPrefix(agent, "cmd:")
+	if !ok {
+		return ""
+	}
+	if i := strings.LastIndex(script, scriptMark); i >= 0 {
+		script = script[:i]
+	}
+	return script
+}
 
-func (a *app) certifyHarness(run string, m *suite.Canaries, ep tare.Episode, rows []canary.Row, s canary.Summary) error {
-	rows = slices.Clone(rows)
+// certifyHarness keeps what a whole run of canaries showed; nil of one that is not whole.
+func (a *app) certifyHarness(run string, m *suite.Canaries, files tare.Digest, results []run.Result) (*harnessCertificate, error) {
+	rows := canary.Rows(results)
+	s, err := canary.Summarize(rows)
+	if err != nil || !allPlayed(results) || !covers(m, rows) {
+		return nil, err
+	}
 	for i := range rows {
 		rows[i].Reason = "" // what a harness said belongs to the records
 	}
-	entry, err := tare.NewEntry(harnessCertificate{
-		Schema: harnessSchema, Adapter: ep.Agent, Grader: tare.GraderDigest(), Isolation: ep.Isolation, Manifest: m.Name, Canaries: m.Hash,
+	ep := results[0].Job.Episode
+	c := &harnessCertificate{
+		Schema: harnessSchema, Adapter: ep.Agent, Files: files, Grader: tare.GraderDigest(), Isolation: ep.Isolation, Manifest: m.Name, Canaries: m.Hash,
 		Run: run, Summary: s, Rows: rows, Made: time.Now().UTC().Truncate(time.Second),
-	})
+	}
+	if m.Name == builtinCanaries {
+		c.Suite = builtinDigest()
+	}
+	entry, err := tare.NewEntry(c)
+	if err == nil {
+		err = a.files().Put(store.Certificates, entry)
+	}
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("keeping what the canaries showed: %w", err)
 	}
-	if err := a.files().SaveProof(harnessProofs+adapterKey(ep.Agent), entry); err != nil {
-		return fmt.Errorf("keeping what the canaries showed: %w", err)
-	}
-	return nil
+	a.adapters.forget()
+	return c, nil
 }
 
-// harnessOf is what canaries showed of an agent's adapter; nil when nothing is known of it.
-func (a *app) harnessOf(agent string) *harnessCertificate {
-	b, err := a.files().FindProof(harnessProofs + adapterKey(agent))
+// builtinDigest is the hash of the built-in canaries, as they lie in the binary.
+func builtinDigest() tare.Digest { return tare.HashBytes(suites.Canaries()) }
+
+// covers reports whether rows hold every canary of a manifest in every wording, each trial once, and no other.
+func covers(m *suite.Canaries, rows []canary.Row) bool {
+	type cell struct{ id, phrasing string }
+	want, trials := map[cell]bool{}, map[cell]map[int]bool{}
+	for _, t := range m.Tasks {
+		for _, p := range t.Canary.Phrasings {
+			want[cell{shortID(t), p.Name}] = t.Canary.Planted != ""
+		}
+	}
+	for _, r := range rows {
+		at := cell{r.Canary, r.Phrasing}
+		planted, ok := want[at]
+		if !ok || planted != r.Planted || trials[at][r.Trial] {
+			return false
+		}
+		if trials[at] == nil {
+			trials[at] = map[int]bool{}
+		}
+		trials[at][r.Trial] = true
+	}
+	for _, seen := range trials {
+		for n := 1; n <= len(seen); n++ {
+			if !seen[n] {
+				return false
+			}
+		}
+	}
+	return len(trials) == len(want)
+}
+
+// maxAdapter bounds what is read of an adapter's folder, in bytes.
+const maxAdapter = 64 << 20
+
+// adapterFiles is the hash of all that a command's script finds beside it, caches apart; "" of what is no command, is not there
+// or is too much.
+func adapterFiles(agent string) tare.Digest {
+	script := scriptOf(agent)
+	if script == "" {
+		return ""
+	}
+	at, err := filepath.EvalSymlinks(script)
 	if err != nil {
-		return nil
+		return ""
 	}
-	var c harnessCertificate
-	if json.Unmarshal(b, &c) != nil || c.Schema != harnessSchema {
-		return nil
+	t, err := workspace.Read(filepath.Dir(at), workspace.ReadLimits{Bytes: maxAdapter, FileBytes: maxAdapter, Skip: []string{".git", "__pycache__"}})
+	if err != nil {
+		return ""
 	}
-	return &c
+	for i, f := range t { // who may read a file is not what it says
+		t[i].Mode = f.Mode.Type() | 0o644 | f.Mode.Perm()&0o111
+	}
+	return t.Digest()
 }
 
-// current reports whether a certificate speaks of this grader and this isolation.
-func (c *harnessCertificate) current(a *app) bool {
-	return c != nil && c.Grader == tare.GraderDigest() && c.Isolation == a.isolation()
+// differs names what a certificate speaks of that is not what is here, where the adapter's folder has the hash files, "" if
+// that is not known.
+func (c *harnessCertificate) differs(a *app, files tare.Digest) []string {
+	var out []string
+	for _, x := range []struct {
+		other bool
+		what  string
+	}{
+		{c.Grader != tare.GraderDigest(), "the grader"},
+		{c.Isolation != a.isolation(), "the isolation"},
+		{c.Manifest == builtinCanaries && c.Suite != builtinDigest(), "the built-in canaries"},
+		{c.Files != "" && files != "" && c.Files != files, "what lies beside the script"},
+	} {
+		if x.other {
+			out = append(out, x.what)
+		}
+	}
+	return out
 }
 
-// ceiling is that of the scores of an agent's adapter; nil when no canaries of now say.
-func (a *app) ceiling(agent string) *float64 {
-	c := a.harnessOf(agent)
-	if !c.current(a) {
-		return nil
+// A harnessStanding is what an adapter's certificates say of it as it is now.
+type harnessStanding struct {
+	status tare.ProofStatus
+	cert   *harnessCertificate // that it rests on; the zero one where there is none
+	hash   tare.Digest
+	differ []string // by which one is stale
+}
+
+// A standings remembers what certificates say of adapters, by adapterKey. Nil remembers nothing. It may be used from several
+// goroutines.
+type standings struct {
+	mu sync.Mutex
+	by map[string]harnessStanding
+}
+
+func (s *standings) forget() {
+	if s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.by = nil
 	}
-	return &c.Summary.Ceiling
+}
+
+// of is what is known of key, which work finds out the first time.
+func (s *standings) of(key string, work func() harnessStanding) harnessStanding {
+	if s == nil {
+		return work()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.by[key]
+	if !ok {
+		if s.by == nil {
+			s.by = map[string]harnessStanding{}
+		}
+		known = work()
+		s.by[key] = known
+	}
+	return known
+}
+
+// standing is what an adapter's certificates say. Of each manifest the latest counts, and of several that are current the one with the
+// lowest ceiling: another, easier set of canaries lifts none.
+func (a *app) standing(agent string) harnessStanding {
+	return a.adapters.of(adapterKey(agent), func() harnessStanding { return a.readStanding(agent) })
+}
+
+func (a *app) readStanding(agent string) harnessStanding {
+	key := adapterKey(agent)
+	out := harnessStanding{status: tare.Unproven}
+	latest := map[string]harnessStanding{}
+	entries, _ := a.files().All(store.Certificates) // what cannot be read is no proof
+	for _, e := range entries {
+		var c harnessCertificate
+		if json.Unmarshal(e.Bytes, &c) != nil || c.Schema != harnessSchema || adapterKey(c.Adapter) != key {
+			continue
+		}
+		was, ok := latest[c.Manifest]
+		if !ok || c.Made.After(was.cert.Made) || c.Made.Equal(was.cert.Made) && e.Hash > was.hash {
+			latest[c.Manifest] = harnessStanding{cert: &c, hash: e.Hash}
+		}
+	}
+	if len(latest) > 0 {
+		files := adapterFiles(agent)
+		for _, s := range latest {
+			if s.differ = s.cert.differs(a, files); len(s.differ) > 0 {
+				s.status = tare.Stale
+			} else if s.status = tare.Partly; s.cert.Summary.Holds(canary.Passes) {
+				s.status = tare.Proven
+			}
+			if s.before(out) {
+				out = s
+			}
+		}
+	}
+	return out
+}
+
+// before reports whether s says more, or less to the harness's credit, than t: what is current over what is stale, a failure over a
+// success, then the lower ceiling.
+func (s harnessStanding) before(t harnessStanding) bool {
+	order := []tare.ProofStatus{tare.Partly, tare.Proven, tare.Stale, tare.Unproven}
+	x, y := slices.Index(order, s.status), slices.Index(order, t.status)
+	switch {
+	case x != y:
+		return x < y
+	case s.cert.Summary.Ceiling != t.cert.Summary.Ceiling:
+		return s.cert.Summary.Ceiling < t.cert.Summary.Ceiling
+	}
+	return s.hash < t.hash
+}
+
+// harnessProof is what goes with the scores of an agent: how far canaries proved its adapter, and the ceiling that they put on its
+// scores. There is none for agents that are a part of tare.
+func (a *app) harnessProof(agent string) (*tare.Harness, *float64) {
+	if !strings.HasPrefix(agent, "cmd:") {
+		return nil, nil
+	}
+	s := a.standing(agent)
+	h := &tare.Harness{Status: s.status, Certificate: s.hash}
+	if s.status != tare.Proven && s.status != tare.Partly {
+		return h, nil
+	}
+	sum := s.cert.Summary
+	h.Manifest, h.Planted, h.Clean = s.cert.Manifest, sum.Sensitivity.Canaries, sum.Quiet.Canaries
+	h.Sensitivity = &[2]float64{sum.Sensitivity.Interval.Low, sum.Sensitivity.Interval.High}
+	return h, &sum.Ceiling
 }
 
 // requireProven refuses a plan of which a grader is not proven, or a command has not passed its canaries.
@@ -112,197 +293,19 @@ func (a *app) requireProven(plan run.Plan) error {
 		if !strings.HasPrefix(agent, "cmd:") {
 			continue
 		}
-		name := agent[:strings.LastIndex(agent, scriptMark)]
-		switch c := a.harnessOf(agent); {
-		case c == nil:
-			add("the harness %s: no canaries were sent through it as it is now (tare canary %s --agent %s)", name, builtinCanaries, name)
-		case !c.current(a):
-			add("the harness %s: its canaries are stale (tare canary %s --agent %s)", name, builtinCanaries, name)
-		case !c.Summary.Holds(canary.Passes):
-			add("the harness %s: it does not pass its canaries (tare show %s)", name, c.Run)
+		name := "cmd:" + scriptOf(agent)
+		switch s := a.standing(agent); s.status {
+		case tare.Proven:
+		case tare.Partly:
+			add("the harness %s: partly; not all of its canaries came out right (tare show %s)", name, s.cert.Run)
+		case tare.Stale:
+			add("the harness %s: stale; changed since its canaries: %s (tare canary %s --agent %s)", name, strings.Join(s.differ, ", "), builtinCanaries, name)
+		default:
+			add("the harness %s: none; no canaries were sent through it as it is now (tare canary %s --agent %s)", name, builtinCanaries, name)
 		}
 	}
 	if len(lacks) == 0 {
 		return nil
 	}
-	return exit{exitUnverified, fmt.Errorf("proof is required and is not there; nothing was played:\n  %s", strings.Join(lacks, "\n  "))}
-}
-
-const suiteCertificateSchema = "tare.suite-certificate/1"
-
-// A suiteCertificate says what was shown of graders and of a harness together.
-type suiteCertificate struct {
-	Schema     string             `json:"schema"`
-	Tasks      []json.RawMessage  `json:"tasks"`   // certificates of tasks, each an entry of its own
-	Harness    harnessCertificate `json:"harness"` // what canaries showed of the adapter
-	NotCovered []string           `json:"not_covered"`
-	Made       time.Time          `json:"made"`
-}
-
-// notCovered is what no certificate of this form says.
-func notCovered() []string {
-	return []string{
-		"whether the tasks resemble the work that somebody has for agents",
-		"what the model behind the adapter can do; canaries are of the harness",
-		"another grader, isolation, toolchain or adapter than those that are named by hash",
-		"what runs beside the script of the adapter, and the service that it asks",
-	}
-}
-
-// proveHarness sends the built-in canaries through an adapter and writes one certificate of that and of the tasks.
-func (a *app) proveHarness(ctx context.Context, r *rig, tasks []*tare.Task, agent, path string, jobs int) error {
-	m, _, err := a.canaries(ctx, builtinCanaries)
-	if err != nil {
-		return err
-	}
-	f := canaryFlags{agent: agent, jobs: jobs}
-	plan, err := a.canaryPlan(r, m.Tasks, f)
-	if err != nil {
-		return err
-	}
-	if err := r.showFixtures(ctx, m.Tasks); err != nil {
-		return err
-	}
-	id, results, interrupted, err := a.playCanaries(ctx, r, plan, jobs)
-	if err != nil {
-		return err
-	}
-	ended := a.endCanaries(id, m, m.Tasks, results, interrupted, f)
-	if !allPlayed(results) {
-		return ended
-	}
-	cert := suiteCertificate{Schema: suiteCertificateSchema, NotCovered: notCovered(), Made: time.Now().UTC().Truncate(time.Second)}
-	if h := a.harnessOf(results[0].Job.Episode.Agent); h != nil {
-		cert.Harness = *h
-	}
-	for _, t := range tasks {
-		b, err := a.files().FindProof(t.ID)
-		if err != nil {
-			a.note("%s has no certificate, and is not in this one", t.ID)
-			continue
-		}
-		cert.Tasks = append(cert.Tasks, b)
-	}
-	entry, err := tare.NewEntry(cert)
-	if err != nil {
-		return err
-	}
-	if err := a.files().Put("certificates", entry); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path, entry.Bytes, 0o644); err != nil {
-		return fmt.Errorf("writing the certificate: %w", err)
-	}
-	a.note("certificate %s is in %s; tare prove --check %s", short(entry.Hash), path, path)
-	return ended
-}
-
-// checkCertificate verifies what somebody else certified, as far as this binary and its suites can: hashes, and that the rates
-// follow from the verdicts. It plays nothing.
-func (a *app) checkCertificate(ctx context.Context, path string, named []string) error {
-	b, err := workspace.ReadFile(path, 64<<20)
-	if err != nil {
-		return usage("reading the certificate: %w", err)
-	}
-	var cert suiteCertificate
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&cert); err != nil {
-		return usage("reading the certificate %s: %w", path, err)
-	}
-	if cert.Schema != suiteCertificateSchema {
-		return usage("%s has the schema %q, not %q", path, cert.Schema, suiteCertificateSchema)
-	}
-	bad := 0
-	say := func(ok bool, format string, args ...any) {
-		mark := "ok   "
-		if !ok {
-			mark, bad = "WRONG", bad+1
-		}
-		a.say("%s %s", mark, fmt.Sprintf(format, args...))
-	}
-	again, err := tare.Canonical(cert)
-	say(err == nil && bytes.Equal(again, bytes.TrimSpace(b)), "its bytes are canonical: %s", short(tare.HashBytes(b)))
-	known, err := a.tasksAnd(named)
-	if err != nil {
-		return err
-	}
-	say(len(cert.Tasks) > 0, "it certifies %s", many(len(cert.Tasks), "task"))
-	for _, raw := range cert.Tasks {
-		a.checkTask(raw, known, say)
-	}
-	return a.checkHarness(ctx, &cert.Harness, say, func() error {
-		if bad > 0 {
-			return exit{exitFailed, nil}
-		}
-		return nil
-	})
-}
-
-// checkTask holds the certificate of one task against the task and the grader of this binary.
-func (a *app) checkTask(raw []byte, known []*tare.Task, say func(bool, string, ...any)) {
-	var c proof.Certificate
-	if err := json.Unmarshal(raw, &c); err != nil {
-		say(false, "a certificate of a task cannot be read: %v", err)
-		return
-	}
-	i := slices.IndexFunc(known, func(t *tare.Task) bool { return t.ID == c.Task })
-	if i < 0 {
-		say(false, "%s: there is no such task here; name its folder", c.Task)
-		return
-	}
-	g, err := a.ground(known[i])
-	if err != nil {
-		say(false, "%s: %v", c.Task, err)
-		return
-	}
-	s := proof.Standing(raw, known[i], g)
-	say(s.Status == tare.Proven, "%s: %s, %s", c.Task, s.Status, many(c.Controls, "control"))
-}
-
-func (a *app) checkHarness(ctx context.Context, h *harnessCertificate, say func(bool, string, ...any), end func() error) error {
-	say(h.Schema == harnessSchema && h.Adapter != "", "it certifies the harness %s", h.Adapter)
-	say(h.Grader == tare.GraderDigest(), "the canaries were judged by this grader: %s", h.Grader)
-	say(h.Isolation == a.isolation(), "isolation is %s", h.Isolation)
-	m, _, err := a.canaries(ctx, builtinCanaries)
-	if err != nil {
-		return err
-	}
-	say(m.Hash == h.Canaries, "the canaries are those of this binary: %s", m.Hash)
-	s, err := canary.Summarize(h.Rows)
-	if err != nil {
-		return err
-	}
-	x, errX := tare.Canonical(s)
-	y, errY := tare.Canonical(h.Summary)
-	say(errors.Join(errX, errY) == nil && bytes.Equal(x, y), "rates, intervals and decision follow from its %s", many(len(h.Rows), "verdict"))
-	say(covers(m, h.Rows), "every canary of the suite was played in every wording")
-	say(s.Holds(canary.Passes), "the harness passes its own check")
-	if script, hash, ok := strings.Cut(strings.TrimPrefix(h.Adapter, "cmd:"), scriptMark); ok {
-		if b, err := os.ReadFile(script); err == nil {
-			say(short(tare.HashBytes(b)) == hash, "the adapter is the one that is here: %s", script)
-		} else {
-			a.say("      the adapter is not here, so its hash, %s, was not compared", hash)
-		}
-	}
-	return end()
-}
-
-// covers reports whether rows hold every canary of a manifest in every wording, and no other.
-func covers(m *suite.Canaries, rows []canary.Row) bool {
-	want := map[string]bool{}
-	for _, t := range m.Tasks {
-		for _, p := range t.Canary.Phrasings {
-			want[shortID(t)+" "+p.Name] = t.Canary.Planted != ""
-		}
-	}
-	seen := map[string]bool{}
-	for _, r := range rows {
-		planted, ok := want[r.Canary+" "+r.Phrasing]
-		if !ok || planted != r.Planted {
-			return false
-		}
-		seen[r.Canary+" "+r.Phrasing] = true
-	}
-	return len(seen) == len(want)
+	return exit{exitUnverified, errors.New("proof is required and is not there; nothing was played:\n  " + strings.Join(lacks, "\n  "))}
 }

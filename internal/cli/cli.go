@@ -68,11 +68,13 @@ type app struct {
 	workdir string
 	backend string
 	cold    bool
+
+	adapters *standings // nil: what certificates say of adapters is read each time
 }
 
 // Main runs the command line and returns its exit code.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{live: &liveFlags{}, stdin: stdin, stdout: stdout, stderr: stderr, terminal: isTerminal(stderr)}
+	a := &app{adapters: &standings{}, live: &liveFlags{}, stdin: stdin, stdout: stdout, stderr: stderr, terminal: isTerminal(stderr)}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)

@@ -67,7 +67,7 @@ func (a *app) listRuns() error {
 	}
 	cols := []report.Column{
 		{Head: "RUN"}, {Head: "STARTED", Spare: 1}, {Head: "PLANNED", Right: true}, {Head: "GRADED", Right: true}, {Head: "PASS", Right: true},
-		{Head: "FAIL", Right: true}, {Head: "UNVERIFIED", Right: true},
+		{Head: "FAIL", Right: true}, {Head: "UNVERIFIED", Right: true}, {Head: "PROOF"}, {Head: "CEILING", Right: true},
 	}
 	var lines []report.Line
 	for _, id := range runs {
@@ -78,7 +78,7 @@ func (a *app) listRuns() error {
 		n := count(results)
 		started := startedAt(results)
 		if a.json() {
-			if err := a.writeJSON(map[string]any{"schema": "tare.run-summary/1", "run": id, "started": started, "counts": n}); err != nil {
+			if err := a.writeJSON(map[string]any{"schema": "tare.run-summary/1", "run": id, "started": started, "counts": n, "certificates": a.certificateLines(results)}); err != nil {
 				return err
 			}
 			continue
@@ -91,6 +91,7 @@ func (a *app) listRuns() error {
 		for _, number := range []int{n.Planned, n.Graded, n.Passed, n.Failed, n.Unverified} {
 			cells = append(cells, fmt.Sprint(number))
 		}
+		cells = append(cells, report.Standing(rows(results))...)
 		lines = append(lines, report.Line{Cells: cells})
 	}
 	if a.json() {

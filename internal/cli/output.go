@@ -67,7 +67,7 @@ func rows(results []run.Result) []report.Row {
 	out := make([]report.Row, len(results))
 	for i, r := range results {
 		out[i] = report.Row{
-			Episode: r.Job.Episode, Title: r.Job.Task.Title, HeldOut: r.Job.Task.Category == tare.HeldOut, Decoys: r.Job.Task.Decoys,
+			Episode: r.Job.Episode, Title: r.Job.Task.Title, HeldOut: r.Job.Task.Category == tare.HeldOut, Canary: r.Job.Task.Kind == tare.Canary, Decoys: r.Job.Task.Decoys,
 			Verdict: r.Verdict, History: r.History, Trajectory: r.Record.Trajectory,
 		}
 	}

@@ -39,7 +39,12 @@ Of a scenario it plays the scripted agents, and changes the record of a good one
 (docs/scenarios.md): at least nine bad ones must fail, each at its gate and for its reason, at least four acceptable ones
 pass. A suite of scenarios is proven when each variant was made of three of them or more.
 
-Without an argument it proves the built-in suites that need nothing from outside; one that does is to be named.`,
+Without an argument it proves the built-in suites that need nothing from outside; one that does is to be named.
+
+With --agent the built-in canaries are sent through that adapter too, and one file certifies graders and harness. --check holds such a
+file against this binary, its suites and, where it is there, the adapter; it plays nothing. Exit codes of --check: 0 all is as it says;
+1 something was altered, does not follow or shows a failure; 3 it speaks of something else than what is here; 2 it is none
+(docs/canaries.md).`,
 		Example: "  tare prove tickets/bugfix_inventory\n  tare prove tickets --jobs 2 --markdown proof.md\n  tare prove tickets --sweep-only\n  tare prove --lab\n  tare prove tickets --agent cmd:my_agent/run_agent.sh\n  tare prove --check certificate.json",
 		RunE: func(c *cobra.Command, args []string) error {
 			if lab && len(args) > 0 {
@@ -61,10 +66,17 @@ Without an argument it proves the built-in suites that need nothing from outside
 			if err != nil {
 				return err
 			}
+			if adapter == "" {
+				out = ""
+			} else if flags.sweepOnly || len(flags.rows) > 0 || flags.passes < 2 {
+				return usage("--agent writes a certificate, and a part of the rows, or one pass, makes none")
+			} else if _, err := a.harness(adapter); err != nil {
+				return err
+			}
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
 			defer stop()
 			return a.withRig(ctx, func(ctx context.Context, r *rig) error {
-				if err := a.canKeep(flags.markdown); err != nil {
+				if err := a.canKeep(flags.markdown, out); err != nil {
 					return err
 				}
 				tables, err := a.proveTasks(ctx, r, tasks, flags)
@@ -78,7 +90,7 @@ Without an argument it proves the built-in suites that need nothing from outside
 				if adapter == "" {
 					return shown
 				}
-				return errors.Join(shown, a.proveHarness(ctx, r, tasks, adapter, out, flags.jobs))
+				return errors.Join(shown, a.proveHarness(ctx, r, tables, adapter, out, flags.jobs))
 			})
 		},
 	}

@@ -167,7 +167,7 @@ func furtherRecord(record *tare.Record, was tare.Digest, change func(*tare.Recor
 
 // judgeAgain is a further verdict on an episode, by the present grader, that says what has changed since the latest one.
 func (a *app) judgeAgain(task *tare.Task, record tare.Record, hash tare.Digest, kept store.Result, c *tare.Correction) tare.Verdict {
-	rig := run.Rig{Grader: tare.GraderDigest(), Proof: a.proofOf, Ceiling: a.ceiling}
+	rig := run.Rig{Grader: tare.GraderDigest(), Proof: a.proofOf, Harness: a.harnessProof}
 	v, old := rig.Judge(task, record, hash), kept.Latest()
 	v.Supersedes, v.Correction = kept.Current, c
 	if old.Grader != v.Grader {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/proof"
+	"tare/internal/report"
 	"tare/internal/run"
 	"tare/internal/store"
 )
@@ -35,14 +36,22 @@ func (a *app) report() *cobra.Command {
 				return err
 			}
 			if a.json() {
-				return a.writeJSON(map[string]any{"schema": "tare.report/1", "run": id, "file": out, "counts": count(results)})
+				return a.writeJSON(map[string]any{"schema": "tare.report/1", "run": id, "file": out, "counts": count(results), "certificates": a.certificateLines(results)})
 			}
 			fmt.Fprintf(a.stdout, "%s\n", out)
+			for _, l := range a.certificateLines(results) {
+				a.say("%s", l)
+			}
 			return nil
 		},
 	}
 	c.Flags().StringVarP(&out, "output", "o", "report.html", "the file to write")
 	return c
+}
+
+// certificateLines say how far graders and adapters behind a run are proven, and the ceiling of its scores.
+func (a *app) certificateLines(results []run.Result) []string {
+	return report.Certificates(rows(results))
 }
 
 // proofLines say, for the top of a page, what is behind the numbers of each task.

@@ -230,6 +230,11 @@ func (a *app) runTasks(ctx context.Context, tasks []*tare.Task, f runFlags) erro
 		if err != nil {
 			return err
 		}
+		for i, r := range results {
+			if r.Played() {
+				results[i].Verdict = a.withProof(r) // of one that was finished before, proofs may have changed
+			}
+		}
 		if err := errors.Join(a.showRun(id, results, f), a.saveResults(id, results)); err != nil {
 			return err
 		}
@@ -273,7 +278,7 @@ func (a *app) playPlan(ctx context.Context, r *rig, plan run.Plan, jobs int) (id
 		}
 	}()
 	bar := a.progress()
-	rg := run.Rig{Play: r.play, Recorder: r.store, Jobs: jobs, Attempts: 3, Grader: r.grader, Proof: a.proofOf, Ceiling: a.ceiling, Progress: a.runProgress(bar, len(plan.Jobs))}
+	rg := run.Rig{Play: r.play, Recorder: r.store, Jobs: jobs, Attempts: 3, Grader: r.grader, Proof: a.proofOf, Harness: a.harnessProof, Progress: a.runProgress(bar, len(plan.Jobs))}
 	results, err = rg.Run(ctx, id, plan, stop)
 	bar.clear()
 	select {

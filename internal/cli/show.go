@@ -127,10 +127,8 @@ func (a *app) resultsWith(id string, named []string) ([]run.Result, error) {
 		kept, err := files.Find(id, ep)
 		switch {
 		case err == nil:
-			r.Record, r.Verdict, r.History = kept.Record, a.withProof(task, kept.Verdict()), kept.Verdicts
-			if task.Kind != tare.Canary {
-				r.Verdict.Proof.Ceiling = a.ceiling(ep.Agent)
-			}
+			r.Record, r.Verdict, r.History = kept.Record, kept.Verdict(), kept.Verdicts
+			r.Verdict = a.withProof(r)
 		case !errors.Is(err, store.ErrNotFound):
 			return nil, err
 		}
@@ -139,11 +137,16 @@ func (a *app) resultsWith(id string, named []string) ([]run.Result, error) {
 	return out, nil
 }
 
-// withProof is v with the standing of its proof as of now: a verdict may have been proven, or gone stale, since.
-func (a *app) withProof(task *tare.Task, v tare.Verdict) tare.Verdict {
+// withProof is the verdict of r with the standing of its proofs as of now: grader and harness may have been proven, or gone stale,
+// since.
+func (a *app) withProof(r run.Result) tare.Verdict {
+	task, v := r.Job.Task, r.Verdict
 	v.Proof = a.proofOf(task)
 	if v.Grader != tare.GraderDigest() && v.Proof.Status == tare.Proven {
 		v.Proof.Status = tare.Stale // the certificate speaks of another grader than the one that judged
+	}
+	if task.Kind != tare.Canary {
+		v.Proof.Harness, v.Proof.Ceiling = a.harnessProof(r.Job.Episode.Agent)
 	}
 	return v
 }
@@ -309,7 +312,7 @@ func (a *app) showMetrics(results []run.Result) error {
 	}
 	if a.json() {
 		for i, m := range rows {
-			if err := a.writeJSON(map[string]any{"schema": "tare.metrics/1", "episode": kept[i].Job.Episode, "reward": kept[i].Verdict.Reward, "metrics": m}); err != nil {
+			if err := a.writeJSON(map[string]any{"schema": "tare.metrics/1", "episode": kept[i].Job.Episode, "reward": kept[i].Verdict.Reward, "proof": kept[i].Verdict.Proof, "metrics": m}); err != nil {
 				return err
 			}
 		}

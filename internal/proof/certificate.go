@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -65,10 +66,64 @@ func Standing(certificate []byte, task *tare.Task, g Ground) tare.Proof {
 	}
 	p := tare.Proof{Status: tare.Proven, Certificate: tare.HashBytes(certificate)}
 	switch {
-	case c.Task != task.ID || c.TaskHash != task.Hash || (Ground{c.Grader, c.Adversaries, c.Isolation, c.Tools}) != g:
+	case len(Differs(c, task, g)) > 0:
 		p.Status = tare.Stale
 	case !c.OK || !c.Whole:
 		p.Status = tare.Partly
 	}
 	return p
+}
+
+// Differs names what a certificate speaks of that is not what is here.
+func Differs(c Certificate, task *tare.Task, g Ground) []string {
+	var out []string
+	for _, x := range []struct{ name, was, is string }{
+		{"task", c.Task, task.ID},
+		{"task hash", string(c.TaskHash), string(task.Hash)},
+		{"grader", string(c.Grader), string(g.Grader)},
+		{"adversaries", string(c.Adversaries), string(g.Adversaries)},
+		{"isolation", c.Isolation, g.Isolation},
+		{"tools", c.Tools, g.Tools},
+	} {
+		if x.was != x.is {
+			out = append(out, x.name)
+		}
+	}
+	return out
+}
+
+// Contradictions names what in a certificate does not follow from raw, the table that it is said to be of, and what in the table
+// does not follow from its rows. Each of controls must have a row that expects what it expects.
+func Contradictions(c Certificate, raw []byte, controls []tare.Control) []string {
+	var t Table
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&t); err != nil {
+		return []string{"its table cannot be read: " + err.Error()}
+	}
+	var out []string
+	say := func(bad bool, format string, args ...any) {
+		if bad {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	say(tare.HashBytes(raw) != c.Table, "its table has another hash than it says")
+	say(t.Task != c.Task || t.TaskHash != c.TaskHash || t.Isolation != c.Isolation, "its table is of another task or isolation")
+	say(len(t.Rows) != c.Controls || t.Passes != c.Passes || t.Whole != c.Whole || t.OK() != c.OK, "its counts are not those of its table")
+	say(!t.Controls || t.Passes < 2, "not all of its controls were played twice")
+	rows := map[string]Row{}
+	for _, r := range t.Rows {
+		rows[r.Control] = r
+		say(r.OK != (wrong(r.Expect, r.Got) == "" && r.Wrong == ""), "row %q is called right and is not, or the other way about", r.Control)
+	}
+	for _, want := range controls {
+		r, ok := rows[want.Name]
+		say(!ok, "there is no row of control %q", want.Name)
+		if ok {
+			x, errX := tare.Canonical(r.Expect)
+			y, errY := tare.Canonical(want.Expect)
+			say(errX != nil || errY != nil || !bytes.Equal(x, y), "row %q expects something else than its control does", want.Name)
+		}
+	}
+	return out
 }

@@ -145,7 +145,7 @@ func newPage(r Result) page {
 	c := Count(r.Rows)
 	p := page{
 		Run: line(r.Run, nameLimit), When: when(r.Rows), Agents: g.agents, Known: c.Known(),
-		Counts: countLine(c), Proof: newProof(g, r.ProofLines), ProofNote: proofNote(g),
+		Counts: countLine(c), Proof: newProof(g, slices.Concat(g.harnessLines(), r.ProofLines)), ProofNote: proofNote(g),
 	}
 	for _, row := range r.Rows {
 		if row.Verdict.Grader != "" {

@@ -113,6 +113,10 @@ func newCase(r Row) junitCase {
 	}
 	put("reward_bounds", bounds(v.RewardBounds))
 	put("proof", string(weakest([]Row{r}).Status))
+	put("harness", harnessWord(v.Proof))
+	if v.Proof.Ceiling != nil {
+		put("ceiling", number(v.Proof.Ceiling))
+	}
 	put("cause", line(string(v.Cause), nameLimit))
 	put("stop", line(string(v.Stop), nameLimit))
 	put("isolation", line(v.Isolation, nameLimit))

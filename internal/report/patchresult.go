@@ -58,6 +58,7 @@ type patchVerdicts struct {
 	Outcome tare.Outcome `json:"outcome"`
 	Gate    string       `json:"root_gate,omitempty"`
 	Record  tare.Digest  `json:"record"`
+	Proof   tare.Proof   `json:"proof"`
 }
 
 // PatchResult is the verdict on a vulnerability in the form of result.json. What the form cannot say, that there is no answer, it
@@ -108,7 +109,7 @@ func PatchResult(task *tare.Task, rec tare.Record, v tare.Verdict) ([]byte, erro
 	if t.Episode.Level != "" {
 		r.Config.Difficulty = new(line(t.Episode.Level, nameLimit))
 	}
-	r.Tare = patchVerdicts{Task: v.Task, Outcome: v.Outcome, Gate: v.RootGate, Record: v.Record}
+	r.Tare = patchVerdicts{Task: v.Task, Outcome: v.Outcome, Gate: v.RootGate, Record: v.Record, Proof: v.Proof}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

@@ -28,6 +28,7 @@ type Row struct {
 	Episode    tare.Episode
 	Title      string          // of the task
 	HeldOut    bool            // the task's results must not guide development
+	Canary     bool            // the task measures the harness; its verdict is no score
 	Decoys     []string        // of the task, for the metrics
 	Verdict    tare.Verdict    // the zero Outcome means that the episode was not played
 	History    []tare.Verdict  // all verdicts there are, the oldest first; may be empty

@@ -162,7 +162,7 @@ func proofWord(rows []Row) string {
 
 // writeFooter says what the table's numbers cover and what its marks mean.
 func (g grid) writeFooter(b *strings.Builder, o Options) {
-	text := append([]string{countLine(Count(g.rows)), g.proofLine()}, g.harnessLines()...)
+	text := append([]string{countLine(Count(g.rows))}, Certificates(g.rows)...)
 	legend := []string{}
 	for _, o := range []tare.Outcome{tare.Pass, tare.Fail, tare.Unverified, ""} {
 		if slices.ContainsFunc(g.rows, func(r Row) bool { return r.Verdict.Outcome == o }) {
@@ -195,41 +195,6 @@ func countLine(c Counts) string {
 		s += fmt.Sprintf(" (%d infrastructure)", c.Infrastructure)
 	}
 	return s + fmt.Sprintf(", %d not played; %d unfinished", c.NotPlayed, c.Unfinished)
-}
-
-// proofLine says how much of g rests on a current proof.
-func (g grid) proofLine() string {
-	proven, played := g.provenTasks()
-	switch {
-	case played == 0:
-		return "proof: nothing was played"
-	case proven == played && proven == 1:
-		return "proof: the grader of this task is proven"
-	case proven == played:
-		return fmt.Sprintf("proof: the graders of all %d tasks are proven", proven)
-	case proven == 0:
-		return "proof: none of these graders is proven, so there is no score; 'tare prove' makes one"
-	default:
-		return fmt.Sprintf("proof: %d of %d tasks proven; a score counts these only, and 'tare prove' makes more", proven, played)
-	}
-}
-
-// harnessLines say, for each command, what the canaries that were sent through it make of its scores.
-func (g grid) harnessLines() []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, r := range g.rows {
-		if !strings.HasPrefix(r.Episode.Agent, "cmd:") || !r.played() || seen[r.Episode.Agent] {
-			continue
-		}
-		seen[r.Episode.Agent] = true
-		if c := r.Verdict.Proof.Ceiling; c != nil {
-			out = append(out, fmt.Sprintf("harness: canaries put the ceiling of what %s scores at %.0f %%", line(r.agent(), nameLimit), 100**c))
-		} else {
-			out = append(out, fmt.Sprintf("harness: no canaries have passed through %s, so nothing shows that it can report a failure", line(r.agent(), nameLimit)))
-		}
-	}
-	return out
 }
 
 // heldOut is the note behind the name of a held-out task.
@@ -410,28 +375,6 @@ func verdictLine(v tare.Verdict, detail string) string {
 	return strings.Join(parts, " · ")
 }
 
-// proofOf is the proof line of a verdict.
-func proofOf(p tare.Proof) string {
-	var s string
-	switch p.Status {
-	case tare.Proven:
-		s = "proof: proven"
-	case tare.Partly:
-		s = "proof: partly; a control came out wrong, or the adversaries were left out"
-	case tare.Stale:
-		s = "proof: stale; task or grader changed since, 'tare prove' makes it anew"
-	default:
-		s = "proof: none; nothing shows that this grader can tell right from wrong"
-	}
-	if p.Certificate != "" {
-		s += " · certificate " + short(p.Certificate)
-	}
-	if p.Ceiling != nil {
-		s += " · ceiling " + number(p.Ceiling)
-	}
-	return s
-}
-
 // short abbreviates a digest, for people.
 func short(d tare.Digest) string {
 	s := strings.TrimPrefix(string(d), "sha256:")
@@ -486,6 +429,14 @@ func Metrics(w io.Writer, rows []Row, o Options) error {
 		for _, r := range g.ofTask(t) {
 			if r.played() {
 				b.WriteString(metricsLine(r, first, shown) + "\n")
+			}
+		}
+	}
+	if len(rows) > 0 {
+		b.WriteByte('\n')
+		for _, t := range Certificates(rows) {
+			for _, l := range wrap(t, o.width()) {
+				b.WriteString(o.paint(l, faint) + "\n")
 			}
 		}
 	}

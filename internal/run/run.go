@@ -76,7 +76,7 @@ type Rig struct {
 	Jobs     int      // played at once; below 1 is 1
 	Attempts int      // of an episode that infrastructure ends; below 1 is 1
 	Proof    func(*tare.Task) tare.Proof
-	Ceiling  func(agent string) *float64 // of scores that come through that adapter, as its canaries showed; nil: unknown
+	Harness  func(agent string) (h *tare.Harness, ceiling *float64) // what canaries showed of that adapter, and the ceiling of its scores
 	Grader   tare.Digest
 	Progress func(Event) // called from several goroutines, one at a time
 
@@ -281,8 +281,8 @@ func (r *Rig) Judge(task *tare.Task, record tare.Record, hash tare.Digest) tare.
 	if r.Proof != nil {
 		v.Proof = r.Proof(task)
 	}
-	if r.Ceiling != nil && task.Kind != tare.Canary {
-		v.Proof.Ceiling = r.Ceiling(record.Trajectory.Episode.Agent)
+	if r.Harness != nil && task.Kind != tare.Canary {
+		v.Proof.Harness, v.Proof.Ceiling = r.Harness(record.Trajectory.Episode.Agent)
 	}
 	return v
 }
