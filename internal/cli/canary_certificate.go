@@ -25,9 +25,10 @@ const harnessSchema = "tare.harness/1"
 // A harnessCertificate says what canaries showed of one adapter, and what that speaks of.
 type harnessCertificate struct {
 	Schema    string         `json:"schema"`
-	Adapter   string         `json:"adapter"`         // its name with the beginning of its script's hash
-	Files     tare.Digest    `json:"files,omitempty"` // of all in the script's folder; absent where that was not read, or the script was shown alone
-	Grader    tare.Digest    `json:"grader"`          // of the sources that can change a verdict
+	Adapter   string         `json:"adapter"`          // its name with the beginning of its script's hash
+	Policy    string         `json:"policy,omitempty"` // of an agent that asks a model
+	Files     tare.Digest    `json:"files,omitempty"`  // of all in the script's folder; absent where that was not read, or the script was shown alone
+	Grader    tare.Digest    `json:"grader"`           // of the sources that can change a verdict
 	Isolation string         `json:"isolation"`
 	Manifest  string         `json:"manifest"`
 	Canaries  tare.Digest    `json:"canaries"`        // fixtures, plants, phrasings, signals
@@ -38,14 +39,17 @@ type harnessCertificate struct {
 	Made      time.Time      `json:"made"`
 }
 
-// adapterKey is the part of an agent's name that is its own wherever its script lies.
-func adapterKey(agent string) string {
+// hasAdapter reports whether something of others' making stands between an agent and what it is asked.
+func hasAdapter(agent string) bool { return strings.HasPrefix(agent, "cmd:") || isLive(agent) }
+
+// adapterKey is the part of an agent's name that is its own wherever its script lies, with the policy of one that asks a model.
+func adapterKey(agent, policy string) string {
 	if strings.HasPrefix(agent, "cmd:") {
 		if i := strings.LastIndex(agent, scriptMark); i >= 0 {
-			return "cmd" + agent[i:]
+			agent = "cmd" + agent[i:]
 		}
 	}
-	return agent
+	return agent + " " + policy
 }
 
 // scriptOf is the path of a command's script, "" of another agent.
@@ -72,7 +76,7 @@ func (a *app) certifyHarness(run string, m *suite.Canaries, files tare.Digest, r
 	}
 	ep := results[0].Job.Episode
 	c := &harnessCertificate{
-		Schema: harnessSchema, Adapter: ep.Agent, Files: files, Grader: tare.GraderDigest(), Isolation: ep.Isolation, Manifest: m.Name, Canaries: m.Hash,
+		Schema: harnessSchema, Adapter: ep.Agent, Policy: ep.Policy, Files: files, Grader: tare.GraderDigest(), Isolation: ep.Isolation, Manifest: m.Name, Canaries: m.Hash,
 		Run: run, Summary: s, Rows: rows, Made: time.Now().UTC().Truncate(time.Second),
 	}
 	if m.Name == builtinCanaries {
@@ -209,18 +213,18 @@ func (s *standings) of(key string, work func() harnessStanding) harnessStanding 
 
 // standing is what an adapter's certificates say. Of each manifest the latest counts, and of several that are current the one with the
 // lowest ceiling: another, easier set of canaries lifts none.
-func (a *app) standing(agent string) harnessStanding {
-	return a.adapters.of(adapterKey(agent), func() harnessStanding { return a.readStanding(agent) })
+func (a *app) standing(ep tare.Episode) harnessStanding {
+	key := adapterKey(ep.Agent, ep.Policy)
+	return a.adapters.of(key, func() harnessStanding { return a.readStanding(ep.Agent, key) })
 }
 
-func (a *app) readStanding(agent string) harnessStanding {
-	key := adapterKey(agent)
+func (a *app) readStanding(agent, key string) harnessStanding {
 	out := harnessStanding{status: tare.Unproven}
 	latest := map[string]harnessStanding{}
 	entries, _ := a.files().All(store.Certificates) // what cannot be read is no proof
 	for _, e := range entries {
 		var c harnessCertificate
-		if json.Unmarshal(e.Bytes, &c) != nil || c.Schema != harnessSchema || adapterKey(c.Adapter) != key {
+		if json.Unmarshal(e.Bytes, &c) != nil || c.Schema != harnessSchema || adapterKey(c.Adapter, c.Policy) != key {
 			continue
 		}
 		was, ok := latest[c.Manifest]
@@ -260,11 +264,11 @@ func (s harnessStanding) before(t harnessStanding) bool {
 
 // harnessProof is what goes with the scores of an agent: how far canaries proved its adapter, and the ceiling that they put on its
 // scores. There is none for agents that are a part of tare.
-func (a *app) harnessProof(agent string) (*tare.Harness, *float64) {
-	if !strings.HasPrefix(agent, "cmd:") {
+func (a *app) harnessProof(ep tare.Episode) (*tare.Harness, *float64) {
+	if !hasAdapter(ep.Agent) {
 		return nil, nil
 	}
-	s := a.standing(agent)
+	s := a.standing(ep)
 	h := &tare.Harness{Status: s.status, Certificate: s.hash}
 	if s.status != tare.Proven && s.status != tare.Partly {
 		return h, nil
@@ -290,11 +294,14 @@ func (a *app) requireProven(plan run.Plan) error {
 			add("the grader of %s: %s (tare prove %s)", j.Task.ID, s, j.Task.ID)
 		}
 		agent := j.Episode.Agent
-		if !strings.HasPrefix(agent, "cmd:") {
+		if !hasAdapter(agent) {
 			continue
 		}
-		name := "cmd:" + scriptOf(agent)
-		switch s := a.standing(agent); s.status {
+		name := agent
+		if script := scriptOf(agent); script != "" {
+			name = "cmd:" + script
+		}
+		switch s := a.standing(j.Episode); s.status {
 		case tare.Proven:
 		case tare.Partly:
 			add("the harness %s: partly; not all of its canaries came out right (tare show %s)", name, s.cert.Run)

@@ -146,7 +146,7 @@ func (a *app) withProof(r run.Result) tare.Verdict {
 		v.Proof.Status = tare.Stale // the certificate speaks of another grader than the one that judged
 	}
 	if task.Kind != tare.Canary {
-		v.Proof.Harness, v.Proof.Ceiling = a.harnessProof(r.Job.Episode.Agent)
+		v.Proof.Harness, v.Proof.Ceiling = a.harnessProof(r.Job.Episode)
 	}
 	return v
 }

@@ -31,15 +31,16 @@ func (g grid) proofLine() string {
 	}
 }
 
-// harnessLines say, for each command, what the canaries that were sent through it make of its scores.
+// harnessLines say, for each agent that has an adapter, what the canaries that were sent through it make of its scores.
 func (g grid) harnessLines() []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, r := range g.rows {
-		if !strings.HasPrefix(r.Episode.Agent, "cmd:") || r.Canary || !r.played() || seen[r.Episode.Agent] {
+		adapter := r.Verdict.Proof.Harness != nil || strings.HasPrefix(r.Episode.Agent, "cmd:")
+		if !adapter || r.Canary || !r.played() || seen[r.agent()] {
 			continue
 		}
-		seen[r.Episode.Agent] = true
+		seen[r.agent()] = true
 		out = append(out, harnessLine(line(r.agent(), nameLimit), r.Verdict.Proof))
 	}
 	return out

@@ -76,7 +76,7 @@ type Rig struct {
 	Jobs     int      // played at once; below 1 is 1
 	Attempts int      // of an episode that infrastructure ends; below 1 is 1
 	Proof    func(*tare.Task) tare.Proof
-	Harness  func(agent string) (h *tare.Harness, ceiling *float64) // what canaries showed of that adapter, and the ceiling of its scores
+	Harness  func(tare.Episode) (h *tare.Harness, ceiling *float64) // what canaries showed of the adapter of an episode, and the ceiling of its scores
 	Grader   tare.Digest
 	Progress func(Event) // called from several goroutines, one at a time
 
@@ -282,7 +282,7 @@ func (r *Rig) Judge(task *tare.Task, record tare.Record, hash tare.Digest) tare.
 		v.Proof = r.Proof(task)
 	}
 	if r.Harness != nil && task.Kind != tare.Canary {
-		v.Proof.Harness, v.Proof.Ceiling = r.Harness(record.Trajectory.Episode.Agent)
+		v.Proof.Harness, v.Proof.Ceiling = r.Harness(record.Trajectory.Episode)
 	}
 	return v
 }
