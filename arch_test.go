@@ -29,7 +29,7 @@ var allow = map[string][]string{
 	"workspace": {"tare"},
 
 	"claims":     {"tare"},
-	"judge":      {"tare", "stats"},
+	"judge":      {"tare", "llm", "stats"},
 	"ledger":     {"tare"},
 	"llm":        {"tare"},
 	"mcpproxy":   {"tare"},
@@ -75,7 +75,8 @@ var never = []struct {
 	why  string
 }{
 	{"oracle", []string{"check", "sandbox", "evidence", "store"}, "a verdict is computed from the record and runs nothing"},
-	{"oracle", []string{"agent"}, "no agent has a say in its verdict"},
+	{"oracle", []string{"agent", "llm"}, "no agent and no model has a say in a verdict"},
+	{"patchcheck", []string{"agent", "llm"}, "what an agent may check of its work asks no agent"},
 	{"oracle", []string{"platform", "mcpproxy"}, "a grader that runs the simulator agrees with its defects"},
 	{"platform", []string{"oracle", "evidence", "claims", "predicate", "suite"}, "the simulator holds no notion of right and wrong"},
 	{"agent", []string{"suite", "oracle", "evidence", "platform"}, "an agent must not be able to read what grades it"},

@@ -175,13 +175,13 @@ type judgeRunFlags struct {
 func (a *app) judgeRun() *cobra.Command {
 	var f judgeRunFlags
 	c := &cobra.Command{
-		Use:   "run ITEMS --dimensions FILE --judge cmd:SCRIPT --out RATINGS",
+		Use:   "run ITEMS --dimensions FILE --judge cmd:SCRIPT|anthropic:MODEL|openai:MODEL --out RATINGS",
 		Short: "Have a judge fill a table of ratings, each cell in both orders",
 		Long: `run puts each item in each dimension to a judge, twice, with its parts in both orders, and adds the answers to a table. The same command
 again asks only what has no answer yet.
 
 ITEMS is JSON Lines: item, a, b (the two parts) and, if wanted, context. The dimensions are JSON Lines: dimension, rubric, low, high.
-The script gets a question as JSON on its standard input and prints {"score": N} or {"abstain": true}. It runs as it is, with no sandbox.
+A model is asked by its API (ANTHROPIC_API_KEY, OPENAI_API_KEY), with a prompt whose hash is in its name. A script gets a question as JSON on its standard input and prints {"score": N} or {"abstain": true}. It runs as it is, with no sandbox.
 Its name in the table holds its hash: another script is another judge, and is admitted anew.
 
 Exit codes: 0 every cell has an answer; 3 some have none; 130 interrupted.`,
@@ -189,17 +189,37 @@ Exit codes: 0 every cell has an answer; 3 some have none; 130 interrupted.`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.fillRatings(c.Context(), args[0], f) },
 	}
-	c.Flags().StringVar(&f.judge, "judge", "", "cmd:SCRIPT, an executable file")
+	c.Flags().StringVar(&f.judge, "judge", "", "cmd:SCRIPT, an executable file, or a model: anthropic:MODEL, openai:MODEL, openai-chat:MODEL")
+	a.live.modelFlags(c.Flags())
 	c.Flags().StringVar(&f.dimensions, "dimensions", "", "file with the dimensions")
 	c.Flags().StringVar(&f.out, "out", "", "table to add to, in JSON Lines")
 	c.Flags().DurationVar(&f.limit, "limit", 2*time.Minute, "time limit of an answer")
 	return c
 }
 
+// openJudge makes a judge by its name.
+func (a *app) openJudge(name string, limit time.Duration) (judge.Judge, error) {
+	if isLive(name) {
+		if err := a.live.check(name); err != nil {
+			return nil, err
+		}
+		m, err := a.live.model(name)
+		if err != nil {
+			return nil, err
+		}
+		return judge.OpenModel(m, a.live.label(name), limit), nil
+	}
+	j, err := judge.OpenCommand(strings.TrimPrefix(name, "cmd:"), limit)
+	if err != nil {
+		return nil, usage("judge %s: %w", name, err)
+	}
+	return j, nil
+}
+
 func (a *app) fillRatings(ctx context.Context, path string, f judgeRunFlags) error {
 	script, ok := strings.CutPrefix(f.judge, "cmd:")
-	if !ok || script == "" || f.dimensions == "" || f.out == "" || f.limit <= 0 {
-		return usage("judge run takes --judge cmd:SCRIPT, --dimensions and --out; see 'tare judge run --help'")
+	if !isLive(f.judge) && (!ok || script == "") || f.dimensions == "" || f.out == "" || f.limit <= 0 {
+		return usage("judge run takes --judge cmd:SCRIPT, anthropic:MODEL or openai:MODEL, --dimensions and --out; see 'tare judge run --help'")
 	}
 	b, err := workspace.ReadFile(path, maxRatings)
 	if err != nil {
@@ -216,9 +236,9 @@ func (a *app) fillRatings(ctx context.Context, path string, f judgeRunFlags) err
 	if err != nil {
 		return usage("%w", err)
 	}
-	j, err := judge.OpenCommand(script, f.limit)
+	j, err := a.openJudge(f.judge, f.limit)
 	if err != nil {
-		return usage("judge %s: %w", f.judge, err)
+		return err
 	}
 	done, err := a.resumeTable(f.out)
 	if err != nil {
