@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
@@ -287,6 +289,31 @@ func TestNobodyThere(t *testing.T) {
 	if _, err := llm.New("smtp", "m", llm.Options{}); err == nil {
 		t.Error("there is an API smtp")
 	}
+}
+
+func noSleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+// A wait is over when the conversation is.
+func TestCancelledBetweenTries(t *testing.T) {
+	for _, api := range llm.APIs() {
+		ctx, cancel := context.WithCancel(t.Context())
+		m, err := llm.New(api, "m", llm.Options{BaseURL: "http://127.0.0.1:1", Key: "k", HTTP: &http.Client{Transport: refusing(cancel)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := m.Turn(ctx, prompt("x")); !errors.Is(err, context.Canceled) || time.Since(began) > 20*time.Second {
+			t.Errorf("%s: %v after %v", api, err, time.Since(began))
+		}
+	}
+}
+
+// refusing is a transport that asks for a wait of half a minute, and calls f.
+type refusing func()
+
+func (f refusing) RoundTrip(req *http.Request) (*http.Response, error) {
+	time.AfterFunc(time.Millisecond, f) // once there is nothing left but the wait
+	return &http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {"30"}, "Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader("{}")), Request: req}, nil
 }
 
 // What ends the conversation ends a turn, while it is waited for and between two tries, and is no failure of the service's.
