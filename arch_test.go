@@ -53,7 +53,8 @@ var allow = map[string][]string{
 	"run":        {"tare", "episode", "oracle", "suite", "trajectory"},
 	"canary":     {"tare", "run", "stats"}, // manifests are loaded by suite, which knows YAML; replies are read by the oracle
 	"proof":      {"tare", "evidence", "run", "suite", "trajectory", "workspace"},
-	"report":     {"tare", "trajectory"},
+	"experiment": {"tare", "stats"}, // compares what became of episodes; plays none
+	"report":     {"tare", "experiment", "stats", "trajectory"},
 
 	"cli":             {"..."}, // wiring lives here and nowhere else
 	"cmd/tare":        {"cli"},

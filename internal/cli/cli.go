@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"tare"
+	"tare/internal/agent"
 	"tare/internal/report"
 	"tare/internal/sandbox"
 	"tare/internal/suite"
@@ -60,6 +61,8 @@ type app struct {
 	stdout, stderr io.Writer
 	terminal       bool // stderr is a terminal
 	colour         bool // stdout is a terminal that wants colour
+
+	policies map[string]agent.Policy // of the arms of an experiment, by their ids
 
 	format  string
 	quiet   bool
@@ -147,7 +150,7 @@ interrupted, what was finished is kept.`,
 	f.StringVar(&a.workdir, "workdir", os.Getenv("TARE_WORKDIR"), "directory for workspaces while they are in use (TARE_WORKDIR); default /var/tmp/tare-UID")
 	f.StringVar(&a.backend, "sandbox", "bwrap", "bwrap, or process: no isolation, only limits")
 	f.BoolVar(&a.cold, "cold", false, "start an interpreter anew for each run, rather than fork one that is kept ready")
-	root.AddCommand(a.demo(), a.list(), a.show(), a.run(), a.grade(), a.regrade(), a.judge(), a.review(), a.ledger(), a.prove(), a.canary(), a.diff(), a.mcp(), a.patchd(), a.mockmodel(), a.new(), a.shell(), a.report(), a.doctor(), a.version())
+	root.AddCommand(a.demo(), a.list(), a.show(), a.run(), a.grade(), a.regrade(), a.judge(), a.review(), a.ledger(), a.prove(), a.canary(), a.diff(), a.experiment(), a.mcp(), a.patchd(), a.mockmodel(), a.new(), a.shell(), a.report(), a.doctor(), a.version())
 	strict(root)
 	return root
 }

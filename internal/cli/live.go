@@ -211,8 +211,8 @@ func (f *liveFlags) episode(ep tare.Episode, name string) (tare.Episode, error) 
 	return ep, nil
 }
 
-// live makes the agent of an episode.
-func (a *app) liveAgent(label string) (agent.Agent, error) {
+// liveAgent makes the agent of an episode with that policy.
+func (a *app) liveAgent(label, id string) (agent.Agent, error) {
 	name := label
 	kind, _, _ := api(name)
 	if at := place(a.live.service(kind)); at != "" {
@@ -222,9 +222,11 @@ func (a *app) liveAgent(label string) (agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, err := a.live.readPolicy()
-	if err != nil {
-		return nil, err
+	policy, ok := a.policies[id]
+	if !ok {
+		if policy, err = a.live.readPolicy(); err != nil {
+			return nil, err
+		}
 	}
 	prices, err := a.live.priceTable()
 	if err != nil {

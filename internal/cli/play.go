@@ -125,7 +125,7 @@ func (r *rig) agent(job run.Job) (agent.Agent, error) {
 	case r.byHand != nil && name == byHandAgent:
 		return r.byHand, nil
 	case isLive(name):
-		return r.a.liveAgent(name)
+		return r.a.liveAgent(name, job.Episode.Policy)
 	case strings.HasPrefix(name, "cmd:"):
 		script := strings.TrimPrefix(name, "cmd:")
 		if i := strings.LastIndex(script, scriptMark); i >= 0 {

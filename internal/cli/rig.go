@@ -40,6 +40,9 @@ type rig struct {
 	now    func() time.Time
 	judge  *run.Rig // judges records that are there already
 
+	watch   func(run.Event) string // told of every episode that ended; says why no further one is to begin. May be nil
+	stopped string                 // what it said
+
 	controls *evidence.VulnCache // of vulnerabilities, whose unpatched trees are observed once and not for each patch; nil: for each
 
 	moved map[string]string                   // scripts that are shown elsewhere than where they lie

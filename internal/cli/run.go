@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -257,6 +258,7 @@ func (a *app) playPlan(ctx context.Context, r *rig, plan run.Plan, jobs int) (id
 	defer giveUp()
 	r.inner = max(1, runtime.NumCPU()/jobs)
 	stop := make(chan struct{})
+	halt := sync.OnceFunc(func() { close(stop) })
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt)
 	defer signal.Stop(signals)
@@ -268,7 +270,7 @@ func (a *app) playPlan(ctx context.Context, r *rig, plan run.Plan, jobs int) (id
 			case <-signals:
 				if n == 0 {
 					a.note("\ninterrupted: finishing what is running; once more to stop now")
-					close(stop)
+					halt()
 				} else {
 					giveUp()
 				}
@@ -278,15 +280,31 @@ func (a *app) playPlan(ctx context.Context, r *rig, plan run.Plan, jobs int) (id
 		}
 	}()
 	bar := a.progress()
-	rg := run.Rig{Play: r.play, Recorder: r.store, Jobs: jobs, Attempts: 3, Grader: r.grader, Proof: a.proofOf, Harness: a.harnessProof, Progress: a.runProgress(bar, len(plan.Jobs))}
+	rg := run.Rig{Play: r.play, Recorder: r.store, Jobs: jobs, Attempts: 3, Grader: r.grader, Proof: a.proofOf, Harness: a.harnessProof, Progress: r.watched(a.runProgress(bar, len(plan.Jobs)), halt)}
 	results, err = rg.Run(ctx, id, plan, stop)
 	bar.clear()
 	select {
 	case <-stop:
-		interrupted = true
+		return id, results, r.stopped == "", err
 	default:
 	}
-	return id, results, interrupted, err
+	return id, results, false, err
+}
+
+// watched is progress that halts the run when the rig's watch says so.
+func (r *rig) watched(progress func(run.Event), halt func()) func(run.Event) {
+	if r.watch == nil {
+		return progress
+	}
+	return func(e run.Event) {
+		progress(e)
+		if !e.Done || r.stopped != "" {
+			return
+		}
+		if r.stopped = r.watch(e); r.stopped != "" {
+			halt()
+		}
+	}
 }
 
 func (a *app) runProgress(bar *bar, all int) func(run.Event) {

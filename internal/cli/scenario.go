@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -137,7 +138,7 @@ func describeWorld(w tare.WorldSpec) []string {
 // stage opens the world of a scenario for the agent of one episode.
 func (r *rig) stage(ctx context.Context, job run.Job, world episode.World, faults *mcpserve.Faults) (episode.Served, error) {
 	t := job.Task
-	backend, err := r.backend(ctx, t)
+	backend, err := r.backend(ctx, job)
 	if err != nil {
 		return episode.Served{}, err
 	}
@@ -165,7 +166,8 @@ func (r *rig) stage(ctx context.Context, job run.Job, world episode.World, fault
 }
 
 // backend is what carries out the tools of a scenario.
-func (r *rig) backend(ctx context.Context, t *tare.Task) (tools.Backend, error) {
+func (r *rig) backend(ctx context.Context, job run.Job) (tools.Backend, error) {
+	t := job.Task
 	if spec := t.Scenario.World.Simulator; spec != nil {
 		p, err := platform.New(platform.Config{Spec: *spec, Consents: t.Scenario.Consents, Bugs: r.bugs})
 		if err != nil {
@@ -173,7 +175,7 @@ func (r *rig) backend(ctx context.Context, t *tare.Task) (tools.Backend, error) 
 		}
 		return tools.Simulated(p), nil
 	}
-	w, err := r.live(ctx, t)
+	w, err := r.live(ctx, t, serverOf(job.Episode.World))
 	if err != nil {
 		return nil, fmt.Errorf("opening the world of %s: %w", t.ID, err)
 	}
@@ -188,13 +190,20 @@ type liveWorld struct {
 
 func (w liveWorld) Close() error { return errors.Join(w.Proxy.Close(), w.dir.Remove()) }
 
-// live starts the server of a scenario, or connects to the one that --server names in its place.
-func (r *rig) live(ctx context.Context, t *tare.Task) (tools.Backend, error) {
+// live starts the server of a scenario, or connects to another one in its place.
+func (r *rig) live(ctx context.Context, t *tare.Task, server string) (tools.Backend, error) {
 	spec := *t.Scenario.World.MCP
-	if r.server != "" {
-		spec.Command, spec.URL = strings.Fields(r.server), ""
-		if isURL(r.server) {
-			spec.Command, spec.URL = nil, r.server
+	if server != "" {
+		spec.Command, spec.URL = strings.Fields(server), ""
+		if isURL(server) {
+			spec.Command, spec.URL = nil, server
+		}
+	}
+	if len(spec.Command) > 0 && strings.Contains(spec.Command[0], "/") { // it is started in a directory of its own
+		spec.Command = slices.Clone(spec.Command)
+		var err error
+		if spec.Command[0], err = filepath.Abs(spec.Command[0]); err != nil {
+			return nil, err
 		}
 	}
 	top, err := r.sb.NewDir("l-*")
@@ -250,11 +259,32 @@ func (r *rig) worldOf(t *tare.Task) string {
 	case t.Kind != tare.Scenario:
 		return ""
 	case t.Scenario.World.MCP != nil && r.server != "":
-		return "mcp: " + r.server
+		return worldBy(r.server)
 	case t.Scenario.World.MCP != nil:
 		return "mcp"
 	case len(r.bugs) > 0:
 		return "simulator, with " + strings.Join(r.bugs, " and ")
 	}
 	return "simulator"
+}
+
+// worldBy names the world behind a server that stands in for a scenario's own. Of a program that is a file its hash is a part of
+// the name: another build is another world.
+func worldBy(server string) string {
+	name := "mcp"
+	if words := strings.Fields(server); len(words) > 0 && !isURL(server) && strings.Contains(words[0], "/") {
+		if b, err := os.ReadFile(words[0]); err == nil {
+			name += " " + scriptMark + short(tare.HashBytes(b))
+		}
+	}
+	return name + ": " + server
+}
+
+// serverOf is the server that a world's name holds; "" where it is the scenario's own.
+func serverOf(world string) string {
+	kind, server, ok := strings.Cut(world, ": ")
+	if !ok || kind != "mcp" && !strings.HasPrefix(kind, "mcp "+scriptMark) {
+		return ""
+	}
+	return server
 }

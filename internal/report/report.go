@@ -67,7 +67,11 @@ func (r Row) task() string {
 }
 
 func (r Row) agent() string {
-	return joined(r.Episode.Agent, r.Episode.Policy)
+	world := ""
+	if strings.HasPrefix(r.Episode.World, "mcp:") || strings.HasPrefix(r.Episode.World, "mcp @") { // a server in the place of the task's own
+		world = r.Episode.World
+	}
+	return joined(r.Episode.Agent, r.Episode.Policy, world)
 }
 
 func joined(parts ...string) string {
