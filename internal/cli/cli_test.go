@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -60,6 +61,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GOTICKETS", filepath.Join(root, "suites", "tickets-go"))
 			env.Setenv("BIN", bin)
 			env.Setenv("CANARIES", filepath.Join(root, "internal", "cli", "testdata", "seed-canaries"))
+			env.Setenv("NOTES", filepath.Join(root, "internal", "cli", "testdata", "two-builds"))
 			env.Setenv("TASKS", filepath.Join(root, "internal", "cli", "testdata", "tasks"))
 			env.Setenv("TARE_STATE", filepath.Join(env.WorkDir, "state"))
 			return nil
@@ -73,6 +75,8 @@ func TestScripts(t *testing.T) {
 			"kept":         kept,
 			"corrections":  corrections,
 			"first-open":   firstOpen,
+			"build-notes":  buildNotes,
+			"until-kept":   untilKept,
 			"mockmodel":    mockModel,
 		},
 	})
@@ -210,6 +214,40 @@ func corrections(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		if want := `"supersedes":"` + string(tare.HashBytes([]byte(ts.ReadFile(first[0])))) + `"`; !strings.Contains(ts.ReadFile(name), want) {
 			ts.Fatalf("%s does not hold %s", name, want)
+		}
+	}
+}
+
+// buildNotes builds the two builds of the notes server into a directory: build-notes DIR.
+func buildNotes(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: build-notes DIR")
+	}
+	for name, flags := range map[string]string{"notes-1": "", "notes-2": "-X main.exact=yes"} {
+		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", flags, "-o", filepath.Join(ts.MkAbs(args[0]), name), "./testdata/two-builds/server")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		out, err := build.CombinedOutput()
+		if err != nil {
+			ts.Fatalf("building %s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+// untilKept waits until the store holds a verdict: until-kept.
+func untilKept(ts *testscript.TestScript, _ bool, _ []string) {
+	tick, limit := time.NewTicker(5*time.Millisecond), time.NewTimer(2*time.Minute)
+	defer tick.Stop()
+	defer limit.Stop()
+	for {
+		found, err := filepath.Glob(filepath.Join(ts.Getenv("TARE_STATE"), "runs", "*", "*", "verdict-0001-*.json"))
+		ts.Check(err)
+		if len(found) > 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			ts.Fatalf("no verdict was kept within two minutes")
 		}
 	}
 }

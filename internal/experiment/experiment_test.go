@@ -228,7 +228,7 @@ func TestNotes(t *testing.T) {
 		s    Summary
 		want []string
 	}{
-		{summarize(t, 2, [2]string{"pp", "pi"}), []string{"One task", "Few trials: 2", "1 episodes have no verdict"}},
+		{summarize(t, 2, [2]string{"pp", "pi"}), []string{"One task", "Few trials: 2", "No verdict: 1 of"}},
 		{summarize(t, 1, [2]string{"p", "p"}, [2]string{"p", "f"}), []string{"Small sample: 2 tasks", "One trial"}},
 		{summarize(t, 5, [2]string{"ppppp", "fffff"}, [2]string{"ppppp", "fffff"}), []string{"Small sample", "McNemar", "came out the same in all trials"}},
 		{summarize(t, 5, [2]string{"ppppf", "fffff"}).Ended("enough"), []string{"One task", "Stopped early: enough"}},

@@ -29,7 +29,7 @@ func notes(s Summary) []string {
 		}
 	}
 	if open > 0 {
-		add("%d episodes have no verdict: they count as neither success nor failure, and bounds stand where a rate would hide them.", open)
+		add("No verdict: %d of the planned episodes. They count as neither success nor failure, and bounds stand where a rate would hide them.", open)
 	}
 	if len(s.Tasks) > 1 && s.Trials > 1 && len(s.Pairs) > 0 {
 		add("McNemar's test counts pairs of episodes, of which those of one task are alike: its p is too small where tasks differ. The tests over tasks are the ones to go by.")

@@ -46,7 +46,7 @@ func Experiment(w io.Writer, s experiment.Summary, rows []Row, o Options) error 
 		}
 	}
 	b.WriteString("\n")
-	for _, t := range proofOfRows(rows) {
+	for _, t := range Certificates(rows) {
 		text(t, faint, "")
 	}
 	_, err := io.WriteString(w, b.String())
@@ -91,7 +91,7 @@ func ExperimentMarkdown(w io.Writer, s experiment.Summary, rows []Row) error {
 		}
 	}
 	b.WriteString("\n")
-	for _, t := range proofOfRows(rows) {
+	for _, t := range Certificates(rows) {
 		fmt.Fprintf(&b, "%s  \n", markdown(t))
 	}
 	_, err := io.WriteString(w, b.String())
@@ -126,12 +126,6 @@ func counted(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// proofOfRows is how far the graders behind the numbers are proven, and what canaries say of the harnesses.
-func proofOfRows(rows []Row) []string {
-	g := newGrid(rows)
-	return append([]string{g.proofLine()}, g.harnessLines()...)
 }
 
 // sections are the parts in their order. What has nothing to say is left out.

@@ -78,8 +78,12 @@ func LoadExperiment(path string, text []byte) (*Experiment, error) {
 	return e, nil
 }
 
-// Bad is a problem of the arm called name, or of the tasks where there is no such arm, at its place in the file.
+// Bad is a problem of the arm called name, or of the tasks where there is no such arm, at its place in the file; err itself of an
+// experiment that is in no file.
 func (e *Experiment) Bad(name string, err error) error {
+	if e.place.l == nil {
+		return err
+	}
 	at := e.list
 	for _, a := range e.Arms {
 		if a.Name == name {
