@@ -1,6 +1,27 @@
 package agent
 
-import "testing"
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// The policy in the documentation is one.
+func TestDocumentedPolicy(t *testing.T) {
+	b, err := os.ReadFile("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(b), "    name: mine\n")
+	text, _, end := strings.Cut(rest, "\n\n`--approve")
+	if !ok || !end {
+		t.Fatal("the documentation has no policy")
+	}
+	p, err := ParsePolicy("docs/agents.md", []byte(strings.ReplaceAll("\n    name: mine\n"+text, "\n    ", "\n")))
+	if err != nil || len(p.BeforeEnd) != 2 || p.Approval != "May it be handed in?" {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
 
 func TestRules(t *testing.T) {
 	p, err := ParsePolicy("p.yaml", []byte(`
