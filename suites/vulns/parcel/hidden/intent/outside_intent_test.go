@@ -95,3 +95,13 @@ func TestLinksThatStay(t *testing.T) {
 		holds(t, filepath.Join(dir, name), "one")
 	}
 }
+
+// A link that leads up and down over another one leads elsewhere than its text says, and so does the same link in another directory.
+func TestLinksOverLinks(t *testing.T) {
+	intentRefused(t, intentWorld(t), entry{tar.TypeSymlink, "d/l", ".."}, entry{tar.TypeSymlink, "d/m", "l/../kept"})
+	intentRefused(t, intentWorld(t), entry{tar.TypeSymlink, "d/l", "../kept"}, entry{tar.TypeLink, "m", "d/l"}, entry{tar.TypeReg, "m", "changed"})
+}
+
+func TestDirectoriesWhereFilesAre(t *testing.T) {
+	intentRefused(t, intentWorld(t), entry{tar.TypeReg, "a", "x"}, entry{tar.TypeDir, "a/", ""})
+}

@@ -79,3 +79,16 @@ func TestSealOfTheKeyStillHolds(t *testing.T) {
 		}
 	}
 }
+
+// The other way about: a secret that somebody knows the private key to.
+func TestSecretIsNoPublicKey(t *testing.T) {
+	ring, public := intentRing()
+	ring.keys = append(ring.keys, Key{ID: "shared", Alg: "HS256", Data: public})
+	private := ed25519.NewKeyFromSeed([]byte("a seed of exactly thirty-two byt"))
+	for _, alg := range []string{"EdDSA", "eddsa"} {
+		token := intentToken(`{"alg":"`+alg+`","kid":"shared"}`, `{"sub":"visitor"}`, func(signed []byte) []byte { return ed25519.Sign(private, signed) })
+		if c, err := intentVerifier(ring).Verify(token); err == nil {
+			t.Errorf("alg %q: accepted for %v", alg, c)
+		}
+	}
+}
