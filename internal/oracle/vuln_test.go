@@ -450,6 +450,24 @@ func TestVulnPrecedence(t *testing.T) {
 	}
 }
 
+// TestHole13HiddenTestsThatPassUnpatched: hidden tests that pass without a fix are no remark beside a pass: nothing follows from
+// them, whatever the patched tree does.
+func TestHole13HiddenTestsThatPassUnpatched(t *testing.T) {
+	passes := test(seed, 0, func(t *tare.TestResult) { t.Outcome = tare.TestPassed })
+	for name, spoil := range map[string]func(*tare.Record, *tare.Task){
+		"and pass with it": func(*tare.Record, *tare.Task) {},
+		"and fail with it": test(fix, 1, func(t *tare.TestResult) { t.Outcome = tare.TestFailed }),
+	} {
+		task, rec := aVuln(), clone(repaired())
+		passes(&rec, task)
+		spoil(&rec, task)
+		v := Judge(task, rec)
+		if g, _ := v.Gate(intentGate); v.Outcome != unv || v.RootGate != intentGate || g.Outcome != unv || v.Cause != byGrader {
+			t.Errorf("hidden tests that pass without a fix %s: %s by %s for the %s, %+v", name, v.Outcome, v.RootGate, v.Cause, g)
+		}
+	}
+}
+
 // TestHang counts a run of more than the declared time as triggered, and no other limit as anything.
 func TestHang(t *testing.T) {
 	task, rec := aVuln(), clone(repaired())

@@ -266,7 +266,7 @@ func TestAgentsTalkToAPage(t *testing.T) {
 	}
 }
 
-// TestHole13 and 15 of the suite are proven where tasks are; here: what the baseline is does not hang on anything that the
+// TestHole15BaselineOutOfReach: what the baseline is does not hang on anything that the
 // agent can reach.
 func TestHole15BaselineOutOfReach(t *testing.T) {
 	r := newRig(t, NoFutureTest)

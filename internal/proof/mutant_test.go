@@ -125,9 +125,10 @@ func TestMutantsRefuseWhatIsUnclear(t *testing.T) {
 	}
 }
 
-// TestKills has mutants observed by a fake: which check catches which is told by the checks' own evidence, a mutant that does not
+// TestHole13MutantsAndPasses: a proof plays each control more than once and counts those that come out otherwise, and tries its
+// checks on fixes made wrong. Mutants are observed by a fake: which check catches which is told by the checks' own evidence, a mutant that does not
 // build is caught by nothing, and a task whose checks catch nothing is refused.
-func TestKills(t *testing.T) {
+func TestHole13MutantsAndPasses(t *testing.T) {
 	file := func(text string) tare.Tree { return tare.Tree{{Path: "f.py", Mode: 0o644, Data: []byte(text)}} }
 	task := &tare.Task{
 		ID: "s/t", Kind: tare.Vuln, Hash: "sha256:t", Seed: file("def f(n):\n    return g(n)\n"),

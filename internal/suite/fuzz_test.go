@@ -88,6 +88,58 @@ func FuzzTask(f *testing.F) {
 	})
 }
 
+// FuzzVuln loads a vulnerability of which anybody may have written task.yaml, a case, the names of variants and a report: it comes
+// back whole or as an error that names a file of the folder, the same each time, and no secret of it is in the prompt.
+func FuzzVuln(f *testing.F) {
+	tree := greet(f)
+	at := func(name string) []byte {
+		file, _ := tree.Lookup(name)
+		return file.Data
+	}
+	f.Add(at("task.yaml"), at("hidden/intent/long.cmd"), "seventeen.txt", at("reports/issue.md"))
+	f.Add([]byte("schema: tare.task/1\nkind: vuln\npocs: &a [*a]\n"), []byte("./greet\n\n\x00"), "../../x", []byte{0xff})
+	f.Add(bytes.Replace(at("task.yaml"), []byte("language: c"), []byte("language: go\nmodule: {path: a.b/c, vulnerable: v1, fixed: v2, hash: h1:, fixed_hash: h1:}"), 1), []byte("{input} {scratch}"), "long/long", []byte("tripwire-0123456789abcdef"))
+	f.Add(bytes.ReplaceAll(at("task.yaml"), []byte("controls/"), []byte("seed/../")), []byte(" "), ".", []byte("# x"))
+	f.Fuzz(func(t *testing.T, yaml, command []byte, variant string, report []byte) {
+		over, err := tare.NewTree(tare.Tree{
+			{Path: "hidden/intent/long.cmd", Mode: 0o644, Data: command}, {Path: "reports/issue.md", Mode: 0o644, Data: report},
+			{Path: "task.yaml", Mode: 0o644, Data: yaml}, {Path: "variants/long/" + variant, Mode: 0o644, Data: []byte("a-variant-of-the-fuzzers\n")},
+		})
+		if err != nil {
+			t.Skip("no folder can hold that path")
+		}
+		tree := tree.Overlay(over)
+		task, err := load("s/t", tree)
+		if (task == nil) == (err == nil) {
+			t.Fatalf("got %v and %v", task, err)
+		}
+		if again, err2 := load("s/t", tree); (err == nil) != (err2 == nil) || err != nil && err.Error() != err2.Error() || err == nil && again.Hash != task.Hash {
+			t.Fatalf("loaded again it is otherwise: %v, %v", err, err2)
+		}
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "s/t/") {
+				t.Fatalf("the error names no file: %v", err)
+			}
+			return
+		}
+		if task.Kind != tare.Vuln {
+			return // another kind of task was written
+		}
+		v := task.Vuln
+		if v == nil || len(v.PoCs) == 0 || len(task.References) == 0 || len(task.Controls) < 3 || v.Intent == nil && v.Function == nil && v.Benign == nil {
+			t.Fatalf("loaded by half: %+v", v)
+		}
+		for _, p := range v.PoCs {
+			if len(p.Command) == 0 || p.Triggers == (tare.Trigger{}) {
+				t.Fatalf("a PoC that starts or triggers nothing: %+v", p)
+			}
+		}
+		if strings.Contains(task.Ticket, "a-variant-of-the-fuzzers") {
+			t.Fatal("the prompt holds a hidden input")
+		}
+	})
+}
+
 // What loading a task may allocate in all: for the folder of the test, and for each byte of what the fuzzer wrote.
 const (
 	loadCost     = 2 << 20

@@ -1,22 +1,45 @@
-package evidence
+package cli_test
 
 import (
 	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"tare"
+	"tare/internal/evidence"
 	"tare/internal/sandbox"
+	"tare/internal/suite"
 	"tare/internal/workspace"
+	"tare/suites"
 )
+
+// builtinVulns finds built-in vulnerabilities by name.
+func builtinVulns(b *testing.B, names ...string) (out []*tare.Task) {
+	b.Helper()
+	for _, a := range suites.Archives() {
+		if a.Name != "vulns" {
+			continue
+		}
+		s, err := suite.FromArchive(a.Name, a.Bytes)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, name := range names {
+			i := slices.IndexFunc(s.Tasks, func(t *tare.Task) bool { return t.ID == "vulns/"+name })
+			out = append(out, s.Tasks[i])
+		}
+	}
+	return out
+}
 
 // BenchmarkTestPatch is what test_patch does of a fixed tree with all help, beside the same commands as one would type them:
 // the build, each PoC, the hidden tests.
 func BenchmarkTestPatch(b *testing.B) {
-	for _, task := range []*tare.Task{labels(b), span()} {
+	for _, task := range builtinVulns(b, "station_telegram", "sealpass") {
 		b.Run(task.Vuln.Language, func(b *testing.B) {
 			sb, err := sandbox.Open(b.Context(), sandbox.Options{})
 			if err != nil {
@@ -27,8 +50,7 @@ func BenchmarkTestPatch(b *testing.B) {
 			var ours, bare time.Duration
 			once := func() {
 				began := time.Now()
-				s := OpenVuln(VulnRequest{Task: task, Final: final, Sandbox: sb, Ahead: []tare.CheckKind{tare.CheckPoC, tare.CheckIntent}})
-				defer s.Close()
+				s := evidence.OpenVuln(evidence.VulnRequest{Task: task, Final: final, Sandbox: sb, Ahead: []tare.CheckKind{tare.CheckPoC, tare.CheckIntent}})
 				if _, err := s.Build(b.Context()); err != nil {
 					b.Fatal(err)
 				}
@@ -41,6 +63,9 @@ func BenchmarkTestPatch(b *testing.B) {
 					b.Fatal(err)
 				}
 				ours += time.Since(began)
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
 				bare += bareTestPatch(b, task, final)
 			}
 			once() // makes Go ready
@@ -61,12 +86,8 @@ func bareTestPatch(b *testing.B, task *tare.Task, final tare.Tree) time.Duration
 	b.Helper()
 	dir := b.TempDir()
 	v := task.Vuln
-	t := final
-	if v.Intent.Runner == "gotest" {
-		t = t.Overlay(v.Intent.Files)
-	}
 	at := filepath.Join(dir, "m")
-	if err := workspace.Lay(at, t, workspace.Owner{UID: -1, GID: -1}); err != nil {
+	if err := workspace.Lay(at, final.Overlay(v.Intent.Files), workspace.Owner{UID: -1, GID: -1}); err != nil {
 		b.Fatal(err)
 	}
 	input := filepath.Join(dir, "input")
@@ -100,8 +121,19 @@ func bareTestPatch(b *testing.B, task *tare.Task, final tare.Tree) time.Duration
 	if err := os.WriteFile(filepath.Join(dir, "build.sh"), []byte(v.Build.Text), 0o644); err != nil {
 		b.Fatal(err)
 	}
+	if v.Driver != nil {
+		if err := os.WriteFile(filepath.Join(dir, "driver.sh"), []byte(v.Driver.Build.Text), 0o644); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := workspace.Add(at, v.Driver.Files, workspace.Owner{UID: -1, GID: -1}); err != nil {
+			b.Fatal(err)
+		}
+	}
 	began := time.Now()
 	run(nil, "/bin/sh", filepath.Join(dir, "build.sh"))
+	if v.Driver != nil {
+		run(nil, "/bin/sh", filepath.Join(dir, "driver.sh"))
+	}
 	for _, p := range v.PoCs {
 		if err := os.WriteFile(input, p.Input, 0o644); err != nil {
 			b.Fatal(err)
