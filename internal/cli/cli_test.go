@@ -60,6 +60,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TICKETS", filepath.Join(root, "suites", "tickets"))
 			env.Setenv("GOTICKETS", filepath.Join(root, "suites", "tickets-go"))
 			env.Setenv("BIN", bin)
+			env.Setenv("SCENARIOS", filepath.Join(root, "suites", "scenarios"))
 			env.Setenv("CANARIES", filepath.Join(root, "internal", "cli", "testdata", "seed-canaries"))
 			env.Setenv("NOTES", filepath.Join(root, "internal", "cli", "testdata", "two-builds"))
 			env.Setenv("TASKS", filepath.Join(root, "internal", "cli", "testdata", "tasks"))
