@@ -23,12 +23,14 @@ var allow = map[string][]string{
 	"suites": {},
 
 	"contract":  {},
+	"egress":    {},
 	"stats":     {},
 	"predicate": {},
 	"sandbox":   {},
 	"workspace": {"tare"},
 
 	"claims":     {"tare"},
+	"dialog":     {"tare"},
 	"judge":      {"tare", "llm", "stats"},
 	"ledger":     {"tare"},
 	"llm":        {"tare"},
@@ -38,6 +40,7 @@ var allow = map[string][]string{
 	"modules":    {"tare"},
 	"patchcheck": {"tare", "mcpserve", "workspace"},
 	"platform":   {"tare"},
+	"preset":     {"tare"},
 	"trajectory": {"tare"},
 	"transcript": {"tare"},
 	"suite":      {"tare", "claims", "platform", "predicate"}, // what a scenario names must be there
@@ -46,7 +49,7 @@ var allow = map[string][]string{
 	"detect":     {"tare", "claims"},
 	"oracle":     {"tare", "claims", "contract", "detect", "predicate"},
 	"tools":      {"tare", "check", "mcpserve", "platform", "sandbox", "workspace"},
-	"agent":      {"tare", "llm", "sandbox", "workspace"}, // a finished solution is laid out as every other tree is
+	"agent":      {"tare", "dialog", "egress", "llm", "preset", "sandbox", "workspace"}, // a finished solution is laid out as every other tree is
 	"episode":    {"tare", "agent", "evidence", "sandbox", "trajectory", "workspace"},
 	"store":      {"tare", "ledger"},
 	"queue":      {"tare", "store"},

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"tare"
+	"tare/internal/dialog"
+	"tare/internal/egress"
 	"tare/internal/sandbox"
 )
 
@@ -42,6 +44,11 @@ type Ending struct {
 	Final  string      // the agent's last message, bounded
 	Said   *tare.Said  // of a command: all that it said
 	Usage  *tare.Usage // nil: unknown
+
+	// Of agents of others' making:
+	Dialog   []byte            // that it wrote itself, as dialog.jsonl
+	Messages []dialog.Said     // what it said on the way, in seconds since it was started
+	Network  []egress.Exchange // what it asked of the way out, where it has one
 }
 
 // An Agent plays one episode at a time in each World it is handed, and several at once in different ones.

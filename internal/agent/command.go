@@ -59,6 +59,7 @@ type command struct {
 //	TARE_WORKSPACE    the workspace, also its working directory
 //	TARE_MCP_URL      the world's tools, MCP over streamable HTTP
 //	TARE_USAGE_FILE   where it may write what it took of a model, as the JSON of tare.Usage; without it that is unknown
+//	SSE_ARCHIVE       where it may write a dialog.jsonl; without one, one is made of the trajectory
 //	TARE_KEPT         a directory that it finds again in the next episode, if adapter.json beside it says {"keeps": true}
 //
 // and, where there is a vulnerability to repair,
@@ -133,6 +134,7 @@ func (a command) environment(port int) map[string]string {
 		"TARE_WORKSPACE":   guestWorkspace,
 		"TARE_MCP_URL":     fmt.Sprintf("http://127.0.0.1:%d/mcp", port),
 		"TARE_USAGE_FILE":  path.Join(guestUsage, usageFile),
+		"SSE_ARCHIVE":      guestArchive,
 	}
 	if a.keeps {
 		env["TARE_KEPT"] = guestKept
@@ -177,6 +179,10 @@ func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Endin
 	if err := workspace.Lay(used, nil, workspace.Owner{UID: uid, GID: gid}); err != nil {
 		return Ending{}, err
 	}
+	archive := filepath.Join(dir, "a")
+	if err := workspace.Lay(archive, nil, workspace.Owner{UID: uid, GID: gid}); err != nil {
+		return Ending{}, err
+	}
 	home, err := a.home(dir, uid, gid)
 	if err != nil {
 		return Ending{}, err
@@ -194,6 +200,7 @@ func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Endin
 			{Host: home, Guest: guestScript},
 			{Host: told, Guest: guestBrief},
 			{Host: used, Guest: guestUsage, Writable: true},
+			{Host: archive, Guest: guestArchive, Writable: true},
 		},
 		Forwards: []sandbox.Forward{{Port: port, Socket: w.Socket}},
 		Limits:   sandbox.Limits{Wall: timeLeft(ctx)},
@@ -217,6 +224,7 @@ func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Endin
 	}
 	end = a.ending(ctx, res)
 	end.Usage = readUsage(used)
+	end.Dialog = readDialog(archive, &end)
 	return end, nil
 }
 

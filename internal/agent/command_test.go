@@ -92,7 +92,7 @@ env | grep -o '^TARE_[A-Z_]*' | sort | xargs
 		t.Errorf("recorded %+v", steps)
 	}
 	x := a.(agent.Exposer).Exposes(brief)
-	if diff := cmp.Diff([]string{filepath.Dir(p)}, x.Dirs); diff != "" || len(x.Args) != 3 || len(x.Env) != 4 {
+	if diff := cmp.Diff([]string{filepath.Dir(p)}, x.Dirs); diff != "" || len(x.Args) != 3 || len(x.Env) != 5 {
 		t.Errorf("exposes %+v", x)
 	}
 }

@@ -72,6 +72,7 @@ Exit codes: 0 the first row holds; 1 another one does; 3 nothing is wrong and so
 	fs.Int64Var(&f.seed, "seed", 0, "seed of the run; another one is another run, and the same one resumes")
 	fs.DurationVar(&f.wall, "wall", 0, "time limit of an episode; default: the manifest's, else 15m")
 	a.live.add(fs)
+	a.presets.add(fs)
 	return c
 }
 
@@ -225,6 +226,11 @@ func (a *app) canaryPlan(r *rig, tasks []*tare.Task, f canaryFlags) (run.Plan, e
 						return plan, err
 					}
 				}
+				if isPreset(name) {
+					if job.Episode, err = a.presetEpisode(job.Episode, name); err != nil {
+						return plan, err
+					}
+				}
 				job.Episode.Level, job.Episode.Trial, job.Episode.Seed = p.Name, trial, f.seed
 				switch {
 				case f.wall > 0:
@@ -247,9 +253,12 @@ func (a *app) harness(name string) (string, error) {
 	if isLive(name) {
 		return name, a.live.check(name)
 	}
+	if isPreset(name) {
+		return name, a.checkAgent(name)
+	}
 	script, ok := strings.CutPrefix(name, "cmd:")
 	if !ok {
-		return "", usage("agent %q does not reply to what it is asked; canaries are for cmd:SCRIPT, anthropic:MODEL and openai:MODEL (and noop, which says nothing)", name)
+		return "", usage("agent %q does not reply to what it is asked; canaries are for cmd:SCRIPT, presets, anthropic:MODEL and openai:MODEL (and noop, which says nothing)", name)
 	}
 	if err := a.checkAgent(name); err != nil {
 		return "", err

@@ -40,7 +40,9 @@ type harnessCertificate struct {
 }
 
 // hasAdapter reports whether something of others' making stands between an agent and what it is asked.
-func hasAdapter(agent string) bool { return strings.HasPrefix(agent, "cmd:") || isLive(agent) }
+func hasAdapter(agent string) bool {
+	return strings.HasPrefix(agent, "cmd:") || isLive(agent) || isPresetLabel(agent)
+}
 
 // adapterKey is the part of an agent's name that is its own wherever its script lies, with the policy of one that asks a model.
 func adapterKey(agent, policy string) string {

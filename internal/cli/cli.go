@@ -54,8 +54,9 @@ type app struct {
 	result string   // where grade also writes the verdict on a vulnerability, as other tools read it
 	bridge string   // of tests, in the place of the one beside the program
 
-	live  *liveFlags
-	typed *bufio.Reader // what is typed
+	live    *liveFlags
+	presets presetFlags
+	typed   *bufio.Reader // what is typed
 
 	stdin          io.Reader
 	stdout, stderr io.Writer

@@ -74,6 +74,7 @@ command again goes on from what is finished.`,
 	fs.DurationVar(&f.wall, "wall", 0, "time limit of an episode; default: the file's, else the task's")
 	fs.IntVar(&f.turns, "turns", 0, "tool calls of an episode; default: the file's, else the task's")
 	a.live.add(fs)
+	a.presets.add(fs)
 	fs.Lookup("policy").Usage = "without a file: the policies that are compared, of agents that ask a model, separated by commas"
 	fs.BoolVar(&f.heldOut, "held-out", false, "play held-out tasks too")
 	fs.BoolVar(&f.proven, "require-proven", false, "play nothing unless every grader is proven and every command has passed its canaries (exit 3)")

@@ -87,7 +87,7 @@ func (r *rig) playBeside(ctx context.Context, job run.Job, w io.Writer, with bes
 			return r.serve(ctx, job.Task, runner, world, faults)
 		}
 	}
-	if (strings.HasPrefix(job.Episode.Agent, "cmd:") || strings.HasPrefix(job.Episode.Agent, attemptAgent)) && r.a.bridgeAt() != "" {
+	if (strings.HasPrefix(job.Episode.Agent, "cmd:") || isPresetLabel(job.Episode.Agent) || strings.HasPrefix(job.Episode.Agent, attemptAgent)) && r.a.bridgeAt() != "" {
 		cfg.Executables = []string{r.a.bridgeAt()}
 	}
 	if r.keep {
@@ -126,6 +126,8 @@ func (r *rig) agent(job run.Job) (agent.Agent, error) {
 		return r.byHand, nil
 	case isLive(name):
 		return r.a.liveAgent(name, job.Episode.Policy)
+	case isPresetLabel(name):
+		return r.a.presetAgent(name, job.Episode.Policy)
 	case strings.HasPrefix(name, "cmd:"):
 		script := strings.TrimPrefix(name, "cmd:")
 		if i := strings.LastIndex(script, scriptMark); i >= 0 {

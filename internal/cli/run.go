@@ -17,6 +17,7 @@ import (
 
 	"tare"
 	"tare/internal/mcpserve"
+	"tare/internal/preset"
 	"tare/internal/run"
 )
 
@@ -55,6 +56,9 @@ Agents:
   straight, careful…  what a scenario's own agents.yaml calls them
   anthropic:MODEL     a model behind the Anthropic Messages API, with the tools of the world (docs/agents.md)
   openai:MODEL        one behind OpenAI's Responses API; openai-chat:MODEL by Chat Completions
+  claude-code, codex… a coding agent of others' making: ` + strings.Join(preset.Names(), ", ") + `;
+                      NAME:direct works in the workspace with its own tools, NAME:MODEL asks another model (docs/agents.md)
+  preset:FILE.yaml    one that a file of yours describes
   cmd:DIR/SCRIPT      an executable of yours, in a folder of its own; it gets the prompt and the workspace (docs/agents.md)
 
 Interrupt once to finish what is running and stop, twice to stop now; the same command goes on from there.`,
@@ -88,6 +92,7 @@ Interrupt once to finish what is running and stop, twice to stop now; the same c
 	fs.StringVar(&f.junit, "junit", "", "also write the results as JUnit XML to this file")
 	fs.StringArrayVar(&f.faults, "fault", nil, "a fault between agent and world, such as tool=run_tests,nth=2,kind=error (docs/experiments.md); may be given again")
 	a.live.add(fs)
+	a.presets.add(fs)
 	a.bugFlag(c)
 	a.serverFlag(c)
 	fs.StringVar(&f.html, "html", "", "also write the results as one HTML page to this file")
@@ -147,6 +152,10 @@ func (a *app) plan(r *rig, tasks []*tare.Task, f runFlags) (run.Plan, error) {
 						return plan, err
 					}
 					if job.Episode, err = a.live.episode(job.Episode, name); err != nil {
+						return plan, err
+					}
+				} else if isPreset(name) {
+					if job.Episode, err = a.presetEpisode(job.Episode, name); err != nil {
 						return plan, err
 					}
 				} else if err := a.checkAgent(name); err != nil && (t.Kind != tare.Scenario || !isOperator(name, t)) {
@@ -397,11 +406,15 @@ func (a *app) checkAgent(name string) error {
 	if isLive(name) {
 		return a.live.check(name)
 	}
+	if isPreset(name) {
+		_, err := a.presetOf(name)
+		return err
+	}
 	if isCheater(name) {
 		return checkCheater(name)
 	}
 	if !isScripted(name) {
-		return usage("there is no agent %q; there are noop, reference, baseline, advanced, recovery, tree:DIR, cmd:SCRIPT, cheater:NAME, anthropic:MODEL, openai:MODEL and openai-chat:MODEL", name)
+		return usage("there is no agent %q; there are noop, reference, baseline, advanced, recovery, tree:DIR, cmd:SCRIPT, cheater:NAME, %s, preset:FILE.yaml, anthropic:MODEL, openai:MODEL and openai-chat:MODEL", name, strings.Join(preset.Names(), ", "))
 	}
 	return nil
 }

@@ -52,10 +52,10 @@ func operator(name string, t *tare.Task) agent.Agent {
 
 // fitOperator says why an agent cannot be played on a scenario: there are its own scripts, noop, and commands.
 func fitOperator(name string, t *tare.Task) error {
-	if strings.HasPrefix(name, "cmd:") || isLive(name) || isOperator(name, t) {
+	if strings.HasPrefix(name, "cmd:") || isLive(name) || isPreset(name) || isOperator(name, t) {
 		return nil
 	}
-	return usage("scenario %s has no agent %q; it has noop, %s, cmd:SCRIPT, anthropic:MODEL and openai:MODEL", t.ID, name, strings.Join(operators(t), ", "))
+	return usage("scenario %s has no agent %q; it has noop, %s, cmd:SCRIPT, presets, anthropic:MODEL and openai:MODEL", t.ID, name, strings.Join(operators(t), ", "))
 }
 
 // hasWorkspace refuses a task in which there is none to look into or to grade.
