@@ -17,6 +17,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/report"
 	"tare/internal/sandbox"
+	"tare/internal/store"
 	"tare/internal/suite"
 )
 
@@ -64,6 +65,12 @@ type app struct {
 	colour         bool // stdout is a terminal that wants colour
 
 	policies map[string]agent.Policy // of the arms of an experiment, by their ids
+	db       string                  // where runs are kept: "" is SQLite in the state directory
+	writes   bool                    // the command keeps something, so that a store is made where there is none
+	opened   store.Store             // the store, once somebody asked for it
+	priority int                     // of the run
+	limits   map[string]int          // of agents and providers
+	carried  []store.Suite           // of tasks that are not built in
 
 	format  string
 	quiet   bool
@@ -85,6 +92,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	err = errors.Join(err, a.closeStore())
 	code := exitCode(err)
 	var e exit
 	if err != nil && !(errors.As(err, &e) && e.err == nil) {
@@ -129,7 +137,8 @@ interrupted, what was finished is kept.`,
 		Example:       "  tare demo\n  tare run tickets --agent baseline,advanced\n  tare prove tickets",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			a.writes = keeps(c)
 			if a.format != "text" && a.format != "json" {
 				return usage("--format is text or json, not %q", a.format)
 			}
@@ -148,10 +157,12 @@ interrupted, what was finished is kept.`,
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress and no hints")
 	f.BoolVar(&a.noColor, "no-color", false, "no colour (NO_COLOR does the same)")
 	f.StringVar(&a.state, "state", envOr("TARE_STATE", ".tare"), "directory that keeps runs and proofs (TARE_STATE)")
+	f.StringVar(&a.db, "db", os.Getenv("TARE_DB"), "where runs are kept (TARE_DB): postgres://…, sqlite:FILE, or files; default: SQLite in the state directory")
 	f.StringVar(&a.workdir, "workdir", os.Getenv("TARE_WORKDIR"), "directory for workspaces while they are in use (TARE_WORKDIR); default /var/tmp/tare-UID")
 	f.StringVar(&a.backend, "sandbox", "bwrap", "bwrap, or process: no isolation, only limits")
 	f.BoolVar(&a.cold, "cold", false, "start an interpreter anew for each run, rather than fork one that is kept ready")
-	root.AddCommand(a.demo(), a.list(), a.show(), a.run(), a.grade(), a.regrade(), a.judge(), a.review(), a.ledger(), a.prove(), a.canary(), a.diff(), a.experiment(), a.mcp(), a.patchd(), a.mockmodel(), a.new(), a.shell(), a.report(), a.doctor(), a.version())
+	root.AddCommand(a.demo(), a.list(), a.show(), a.run(), a.grade(), a.regrade(), a.judge(), a.review(), a.ledger(), a.prove(), a.canary(), a.diff(), a.experiment(), a.mcp(), a.patchd(), a.mockmodel(), a.new(), a.shell(), a.report(), a.doctor(), a.version(),
+		a.workers(), a.ps(), a.pause(), a.resume(), a.cancel(), a.exportRun(), a.importRun(), a.gc())
 	strict(root)
 	return root
 }

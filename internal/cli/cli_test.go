@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tare"
+	"tare/internal/store"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts expect")
@@ -122,17 +124,29 @@ func mockModel(ts *testscript.TestScript, neg bool, args []string) {
 
 // runID sets RUN to the id of the run with the most episodes.
 func runID(ts *testscript.TestScript, _ bool, _ []string) {
-	plans, err := filepath.Glob(filepath.Join(ts.Getenv("TARE_STATE"), "runs", "*", "plan.json"))
-	ts.Check(err)
+	ts.Check(ts.Exec("tare", "list", "runs", "--format", "json"))
 	most := -1
-	for _, plan := range plans {
-		b, err := os.ReadFile(plan)
-		ts.Check(err)
-		if n := strings.Count(string(b), `"agent"`); n > most {
-			most = n
-			ts.Setenv("RUN", filepath.Base(filepath.Dir(plan)))
+	for line := range strings.Lines(ts.ReadFile("stdout")) {
+		var r struct {
+			Run    string
+			Counts struct{ Planned int }
+		}
+		ts.Check(json.Unmarshal([]byte(line), &r))
+		if r.Counts.Planned > most {
+			most = r.Counts.Planned
+			ts.Setenv("RUN", r.Run)
 		}
 	}
+}
+
+// inRuns are the files that match a pattern below what the state directory keeps of runs: entries as files, or trajectories and views.
+func inRuns(ts *testscript.TestScript, pattern string) (found []string) {
+	for _, room := range []string{"runs", "trajectories"} {
+		some, err := filepath.Glob(filepath.Join(ts.Getenv("TARE_STATE"), room, pattern))
+		ts.Check(err)
+		found = append(found, some...)
+	}
+	return found
 }
 
 // firstOpen sets OPEN to the id of the first thing that waits for a person and can be answered.
@@ -154,8 +168,7 @@ func firstOpen(ts *testscript.TestScript, _ bool, _ []string) {
 
 // trajectories checks how many trajectories the store holds, over all runs: trajectories N.
 func trajectories(ts *testscript.TestScript, _ bool, args []string) {
-	found, err := filepath.Glob(filepath.Join(ts.Getenv("TARE_STATE"), "runs", "*", "*", "trajectory*.jsonl"))
-	ts.Check(err)
+	found := inRuns(ts, "*/*/trajectory*.jsonl")
 	if len(args) != 1 || fmt.Sprint(len(found)) != args[0] {
 		ts.Fatalf("there are %d trajectories, want %v", len(found), args)
 	}
@@ -186,8 +199,7 @@ func kept(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: kept PATTERN TEXT")
 	}
-	found, err := filepath.Glob(filepath.Join(ts.Getenv("TARE_STATE"), "runs", args[0]))
-	ts.Check(err)
+	found := inRuns(ts, args[0])
 	for _, name := range found {
 		b, err := os.ReadFile(name)
 		ts.Check(err)
@@ -240,9 +252,7 @@ func untilKept(ts *testscript.TestScript, _ bool, _ []string) {
 	defer tick.Stop()
 	defer limit.Stop()
 	for {
-		found, err := filepath.Glob(filepath.Join(ts.Getenv("TARE_STATE"), "runs", "*", "*", "verdict-0001-*.json"))
-		ts.Check(err)
-		if len(found) > 0 {
+		if someVerdict(ts) {
 			return
 		}
 		select {
@@ -251,4 +261,25 @@ func untilKept(ts *testscript.TestScript, _ bool, _ []string) {
 			ts.Fatalf("no verdict was kept within two minutes")
 		}
 	}
+}
+
+// someVerdict reports whether the database in the state directory holds a verdict.
+func someVerdict(ts *testscript.TestScript) bool {
+	path := filepath.Join(ts.Getenv("TARE_STATE"), "tare.db")
+	if _, err := os.Stat(path); err != nil {
+		return false
+	}
+	d, err := store.OpenDB(context.Background(), "sqlite:"+path, store.Options{})
+	ts.Check(err)
+	defer d.Close()
+	runs, err := d.Runs()
+	ts.Check(err)
+	for _, run := range runs {
+		all, err := d.Episodes(run)
+		ts.Check(err)
+		if len(all) > 0 {
+			return true
+		}
+	}
+	return false
 }

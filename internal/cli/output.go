@@ -9,6 +9,7 @@ import (
 	"tare"
 	"tare/internal/report"
 	"tare/internal/run"
+	"tare/internal/store"
 )
 
 // canKeep checks that what work will make can be kept: in the store, and in the files that were asked for, of which "" is
@@ -22,7 +23,14 @@ func (a *app) canKeep(paths ...string) error {
 			return usage("%s cannot be written: %w; nothing was run", path, bare(err))
 		}
 	}
+	if _, asFiles := a.opened.(*store.Files); asFiles && a.db == "" {
+		a.opened = nil // there was nothing to read, and now there will be
+	}
+	a.writes = true
 	if err := a.files().Ready(); err != nil {
+		if a.db != "" && !isUsage(err) {
+			return exit{exitRig, err}
+		}
 		return usage("nothing can be kept in %s: %w; choose another directory with --state", a.state, bare(err))
 	}
 	return nil

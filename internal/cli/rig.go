@@ -20,7 +20,6 @@ import (
 	"tare/internal/proof"
 	"tare/internal/run"
 	"tare/internal/sandbox"
-	"tare/internal/store"
 	"tare/internal/suite"
 	"tare/internal/workspace"
 	"tare/suites"
@@ -30,7 +29,6 @@ import (
 type rig struct {
 	a      *app
 	sb     sandbox.Sandbox
-	store  *store.Files
 	grader tare.Digest
 	keep   bool     // leave workspaces
 	inner  int      // commands that one grading runs at once
@@ -55,8 +53,6 @@ type rig struct {
 	scanners map[tare.Digest]*workspace.Scanner
 }
 
-func (a *app) files() *store.Files { return store.OpenFiles(a.state) }
-
 // withRig opens the sandbox, does the work and cleans up, whatever came of it.
 func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) error) (err error) {
 	if err := a.checkBugs(); err != nil {
@@ -70,7 +66,7 @@ func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) erro
 	if err != nil {
 		return a.unavailable(err)
 	}
-	r := &rig{a: a, bugs: a.bugs, server: a.server, sb: sb, store: a.files(), grader: tare.GraderDigest(), known: known, inner: runtime.NumCPU(), now: time.Now, scanners: map[tare.Digest]*workspace.Scanner{}}
+	r := &rig{a: a, bugs: a.bugs, server: a.server, sb: sb, grader: tare.GraderDigest(), known: known, inner: runtime.NumCPU(), now: time.Now, scanners: map[tare.Digest]*workspace.Scanner{}}
 	if !a.cold {
 		r.controls = evidence.NewVulnCache(filepath.Join(a.state, "controls"))
 	}

@@ -35,6 +35,8 @@ type runFlags struct {
 	level   string
 	proven  bool
 	faults  []string
+	resume  string
+	limits  map[string]int
 }
 
 func (a *app) run() *cobra.Command {
@@ -63,8 +65,17 @@ Agents:
 
 Interrupt once to finish what is running and stop, twice to stop now; the same command goes on from there.`,
 		Example: "  tare run tickets --agent baseline,advanced --trials 2 --jobs 2\n  tare run tickets/bugfix_inventory --agent cmd:my_agent/run_agent.sh --keep",
-		Args:    cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if (len(args) > 0) == (f.resume != "") {
+				return usage("run takes tasks, or --resume RUN")
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, args []string) error {
+			a.limits = f.limits
+			if f.resume != "" {
+				return a.resumeRun(c.Context(), f)
+			}
 			tasks, err := a.tasks(args)
 			if err != nil {
 				return err
@@ -74,6 +85,9 @@ Interrupt once to finish what is running and stop, twice to stop now; the same c
 					a.note("left out: %s, since a policy of your own is run; --held-out plays them too", many(len(tasks)-len(rest), "held-out task"))
 					tasks = rest
 				}
+			}
+			if err := a.carry(args); err != nil {
+				return err
 			}
 			return a.runTasks(c.Context(), tasks, f)
 		},
@@ -93,6 +107,9 @@ Interrupt once to finish what is running and stop, twice to stop now; the same c
 	fs.StringArrayVar(&f.faults, "fault", nil, "a fault between agent and world, such as tool=run_tests,nth=2,kind=error (docs/experiments.md); may be given again")
 	a.live.add(fs)
 	a.presets.add(fs)
+	fs.StringVar(&f.resume, "resume", "", "go on with this run: play what of its plan is not finished, and nothing else")
+	fs.IntVar(&a.priority, "priority", 0, "lower goes first, of runs that share workers")
+	fs.StringToIntVar(&f.limits, "limit", nil, "how many episodes of an agent or a provider are played at once, by all workers: NAME=N,…; 0 takes the limit away")
 	a.bugFlag(c)
 	a.serverFlag(c)
 	fs.StringVar(&f.html, "html", "", "also write the results as one HTML page to this file")
@@ -228,51 +245,60 @@ func (a *app) runTasks(ctx context.Context, tasks []*tare.Task, f runFlags) erro
 		if err != nil {
 			return err
 		}
-		if f.proven {
-			if err := a.requireProven(plan); err != nil {
-				return err
-			}
-		}
-		if err := a.canKeep(f.junit, f.html); err != nil {
-			return err
-		}
-		id, results, interrupted, err := a.playPlan(ctx, r, plan, f.jobs)
-		if err != nil {
-			return err
-		}
-		for i, r := range results {
-			if r.Played() {
-				results[i].Verdict = a.withProof(r) // of one that was finished before, proofs may have changed
-			}
-		}
-		if err := errors.Join(a.showRun(id, results, f), a.saveResults(id, results)); err != nil {
-			return err
-		}
-		a.noteLost(results)
-		a.note("\nrun %s is kept in %s; tare show %s · tare report %s", id, a.state, id, id)
-		if interrupted || !allPlayed(results) {
-			a.note("interrupted: %d of %d episodes are finished and kept; the same command goes on from here", played(results), len(results))
-			return exit{exitInterrupted, nil}
-		}
-		return outcomeExit(results)
+		return a.runPlan(ctx, r, plan, f)
 	})
 }
 
-// playPlan plays a plan with progress and interrupts: the first stops new episodes, the second gives up running ones.
-func (a *app) playPlan(ctx context.Context, r *rig, plan run.Plan, jobs int) (id string, results []run.Result, interrupted bool, err error) {
-	if id, err = plan.ID(); err != nil {
-		return "", nil, false, err
+// runPlan plays a plan and shows what came of it.
+func (a *app) runPlan(ctx context.Context, r *rig, plan run.Plan, f runFlags) error {
+	if f.proven {
+		if err := a.requireProven(plan); err != nil {
+			return err
+		}
 	}
-	ctx, giveUp := context.WithCancel(ctx)
-	defer giveUp()
-	r.inner = max(1, runtime.NumCPU()/jobs)
-	stop := make(chan struct{})
-	halt := sync.OnceFunc(func() { close(stop) })
+	if err := a.canKeep(f.junit, f.html); err != nil {
+		return err
+	}
+	play := a.playPlan
+	if _, ok := a.database(); ok {
+		play = a.queuePlan
+	}
+	id, results, interrupted, err := play(ctx, r, plan, f.jobs)
+	if err != nil {
+		return err
+	}
+	if err := a.judgeAnew(id, results); err != nil {
+		return err
+	}
+	for i, r := range results {
+		if r.Played() {
+			results[i].Verdict = a.withProof(r) // of one that was finished before, proofs may have changed
+		}
+	}
+	if err := errors.Join(a.showRun(id, results, f), a.saveResults(id, results)); err != nil {
+		return err
+	}
+	a.noteLost(results)
+	a.note("\nrun %s is kept in %s; tare show %s · tare report %s", id, a.place(), id, id)
+	if interrupted {
+		a.note("interrupted: %d of %d episodes are finished and kept; the same command goes on from here, and so does tare run --resume %s", played(results), len(results), id)
+		return exit{exitInterrupted, nil}
+	}
+	if n := len(results) - played(results); n > 0 {
+		a.note("incomplete: %d of %d episodes are missing; tare run --resume %s plays them", n, len(results), id)
+		return exit{exitUnverified, nil}
+	}
+	return outcomeExit(results)
+}
+
+// interrupts turns interrupts into an end: the first closes stop, and so does halt; the second ends the context.
+func (a *app) interrupts(ctx context.Context) (out context.Context, stop <-chan struct{}, halt, done func()) {
+	out, giveUp := context.WithCancel(ctx)
+	stopping := make(chan struct{})
+	halt = sync.OnceFunc(func() { close(stopping) })
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt)
-	defer signal.Stop(signals)
 	finished := make(chan struct{})
-	defer close(finished)
 	go func() {
 		for n := 0; ; n++ {
 			select {
@@ -288,16 +314,46 @@ func (a *app) playPlan(ctx context.Context, r *rig, plan run.Plan, jobs int) (id
 			}
 		}
 	}()
+	return out, stopping, halt, func() {
+		signal.Stop(signals)
+		close(finished)
+		giveUp()
+	}
+}
+
+// playPlan plays a plan with progress and interrupts: the first stops new episodes, the second gives up running ones.
+func (a *app) playPlan(ctx context.Context, r *rig, plan run.Plan, jobs int) (id string, results []run.Result, interrupted bool, err error) {
+	if id, err = plan.ID(); err != nil {
+		return "", nil, false, err
+	}
+	r.inner = max(1, runtime.NumCPU()/jobs)
+	ctx, stop, halt, done := a.interrupts(ctx)
+	defer done()
 	bar := a.progress()
-	rg := run.Rig{Play: r.play, Recorder: r.store, Jobs: jobs, Attempts: 3, Grader: r.grader, Proof: a.proofOf, Harness: a.harnessProof, Progress: r.watched(a.runProgress(bar, len(plan.Jobs)), halt)}
+	rg := run.Rig{Play: r.play, Recorder: a.files(), Jobs: jobs, Attempts: mostAttempts, Grader: r.grader, Proof: a.proofOf, Harness: a.harnessProof, Progress: r.watched(a.runProgress(bar, len(plan.Jobs)), halt)}
 	results, err = rg.Run(ctx, id, plan, stop)
 	bar.clear()
+	return id, results, closed(stop) && r.stopped == "", err
+}
+
+// queuePlan is playPlan through the queue of a database.
+func (a *app) queuePlan(ctx context.Context, r *rig, plan run.Plan, jobs int) (id string, results []run.Result, interrupted bool, err error) {
+	r.inner = max(1, runtime.NumCPU()/jobs)
+	ctx, stop, _, done := a.interrupts(ctx)
+	defer done()
+	bar := a.progress()
+	id, results, err = a.playQueued(ctx, r, plan, jobs, stop, func(n int) { bar.say("%d of %d episodes", n, len(plan.Jobs)) })
+	bar.clear()
+	return id, results, closed(stop), err
+}
+
+func closed(c <-chan struct{}) bool {
 	select {
-	case <-stop:
-		return id, results, r.stopped == "", err
+	case <-c:
+		return true
 	default:
+		return false
 	}
-	return id, results, false, err
 }
 
 // watched is progress that halts the run when the rig's watch says so.

@@ -45,6 +45,11 @@ trial as tells it from others: RUN/bugfix_inventory/advanced/2, or RUN/bug/adv/2
 			if err != nil {
 				return err
 			}
+			if rest == "" && explain == "" && !metrics {
+				if results, ok, err := a.overview(c.Context(), run); ok || err != nil {
+					return errors.Join(err, a.showRun(run, results, runFlags{}))
+				}
+			}
 			results, err := a.results(run)
 			if err != nil {
 				return err

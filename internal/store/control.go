@@ -3,10 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"tare"
 )
 
 // Pause lets a run's episodes wait: what runs is finished, and nothing else begins.
@@ -198,4 +201,76 @@ func (d *DB) SetHas(ctx context.Context, worker string, has []string) error {
 		_, err := d.exec(ctx, tx, "UPDATE workers SET has = $1 WHERE id = $2", strings.Join(has, " "), worker)
 		return err
 	})
+}
+
+// Verdicts reads the verdicts of all finished episodes of a run, oldest first, by the keys of their episodes, and no records: what
+// a list of many needs.
+func (d *DB) Verdicts(ctx context.Context, run string, of []tare.Episode) (map[tare.Digest][]tare.Verdict, error) {
+	all, err := d.verdicts(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[tare.Digest][]tare.Verdict, len(all))
+	for _, ep := range of {
+		key := ep.Key()
+		if history := all[short(key)]; len(history) > 0 {
+			out[key] = history
+		}
+	}
+	return out, nil
+}
+
+// Solutions are the finished trees of a run's episodes, by their keys, where they have one.
+func (d *DB) Solutions(ctx context.Context, run string) (map[tare.Digest]tare.Digest, error) {
+	out := map[tare.Digest]tare.Digest{}
+	err := d.each(ctx, d.read, "SELECT key, solution FROM episodes WHERE run = $1 AND solution <> ''", []any{run}, func(r *sql.Rows) error {
+		var key, solution tare.Digest
+		err := r.Scan(&key, &solution)
+		out[key] = solution
+		return err
+	})
+	return out, err
+}
+
+// A Summary is what a list of episodes shows of one.
+type Summary struct {
+	Episode tare.Episode
+	State   string       // pending, held, leased, done, lost, cancelled
+	Verdict tare.Verdict // the parts of the one that counts which its row has; only where it is Plain
+	Plain   bool         // it was graded PASS or FAIL, and never corrected: nothing that a list shows is left out
+}
+
+// Summaries reads the episodes of a run in the order of its plan, without their records and verdicts.
+func (d *DB) Summaries(ctx context.Context, run string) ([]Summary, error) {
+	corrected := map[string]bool{}
+	prefix := "runs/" + run + "/"
+	err := d.each(ctx, d.read, "SELECT name FROM entries WHERE name > $1 AND name < $2 AND name LIKE '%/verdict-0002.json'", []any{prefix, "runs/" + run + "0"}, func(r *sql.Rows) error {
+		var name string
+		err := r.Scan(&name)
+		dir, _, _ := strings.Cut(strings.TrimPrefix(name, prefix), "/")
+		corrected[dir] = true
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []Summary
+	err = d.each(ctx, d.read, "SELECT key, body, state, coalesce(outcome, ''), coalesce(cause, ''), reward, coalesce(root_gate, ''), coalesce(unfinished, 0), coalesce(grader, '') FROM episodes WHERE run = $1 ORDER BY place", []any{run}, func(r *sql.Rows) error {
+		var s Summary
+		var key tare.Digest
+		var body []byte
+		var unfinished int
+		v := &s.Verdict
+		if err := r.Scan(&key, &body, &s.State, &v.Outcome, &v.Cause, &v.Reward, &v.RootGate, &unfinished, &v.Grader); err != nil {
+			return err
+		}
+		v.Unfinished = unfinished == 1
+		s.Plain = s.State == "done" && (v.Outcome == tare.Pass || v.Outcome == tare.Fail) && v.Grader != "" && !corrected[short(key)]
+		if v.Reward != nil {
+			v.RewardBounds = [2]float64{*v.Reward, *v.Reward}
+		}
+		out = append(out, s)
+		return json.Unmarshal(body, &out[len(out)-1].Episode)
+	})
+	return out, err
 }

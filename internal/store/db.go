@@ -113,7 +113,7 @@ func (d *DB) connectSQLite(path string) error {
 	if err != nil {
 		return err
 	}
-	if d.local == "" {
+	if d.local == "" && !strings.HasSuffix(path, Portable) {
 		d.local = filepath.Dir(path)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -131,6 +131,9 @@ func (d *DB) connectSQLite(path string) error {
 		return err
 	}
 	d.read.SetMaxOpenConns(4)
+	if d.blobs == nil && strings.HasSuffix(path, Portable) {
+		d.blobs = inside{d}
+	}
 	if d.blobs == nil {
 		d.blobs = Directory{Dir: filepath.Join(d.local, "blobs"), Disk: d.disk}
 	}

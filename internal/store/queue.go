@@ -187,9 +187,9 @@ func (d *DB) enqueueEpisodes(ctx context.Context, tx *sql.Tx, w Work) error {
 			return err
 		}
 		row := []any{w.Run, string(key), place, p.Episode.Task, p.Episode.Agent, p.Episode.Trial, body, string(p.Solution), p.Limited, p.Provider, all, w.Priority,
-			"pending", 0, 0, 0, nil, nil, nil, nil, nil}
+			"pending", 0, 0, 0, nil, nil, nil, nil, nil, nil}
 		if v, ok := finished[short(key)]; ok {
-			copy(row[12:], []any{"done", 0, 0, 0, string(v.Outcome), string(v.Cause), v.Reward, v.RootGate, number(v.Unfinished)})
+			copy(row[12:], []any{"done", 0, 0, 0, string(v.Outcome), string(v.Cause), v.Reward, v.RootGate, number(v.Unfinished), string(v.Grader)})
 		}
 		rows = append(rows, row)
 	}
@@ -198,7 +198,7 @@ func (d *DB) enqueueEpisodes(ctx context.Context, tx *sql.Tx, w Work) error {
 			return err
 		}
 	}
-	return d.insert(ctx, tx, "episodes (run, key, place, task, agent, trial, body, solution, limited, provider, needs, priority, state, number, failures, not_before, outcome, cause, reward, root_gate, unfinished)", 21, rows)
+	return d.insert(ctx, tx, "episodes (run, key, place, task, agent, trial, body, solution, limited, provider, needs, priority, state, number, failures, not_before, outcome, cause, reward, root_gate, unfinished, grader)", 22, rows)
 }
 
 // finishedWithout reads the verdicts that count of episodes that were kept before their run was enqueued: in an imported run, for one.

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/queue"
+	"tare/internal/store"
+)
+
+// storeFile is the name of the database in the state directory, where --db names no other.
+const storeFile = "tare.db"
+
+// filesDB is what --db takes to keep runs as files.
+const filesDB = "files"
+
+// files is the store, opened the first time. A store that cannot be opened answers everything with why.
+func (a *app) files() store.Store {
+	if a.opened == nil {
+		s, err := a.openStore(context.Background())
+		if err != nil {
+			s = failing{Store: store.OpenFiles(a.state), err: err}
+		}
+		a.opened = s
+	}
+	return a.opened
+}
+
+// closeStore closes the store, if it was opened.
+func (a *app) closeStore() error {
+	if a.opened == nil {
+		return nil
+	}
+	return a.opened.Close()
+}
+
+func (a *app) openStore(ctx context.Context) (store.Store, error) {
+	switch {
+	case a.db == filesDB:
+		return store.OpenFiles(a.state), nil
+	case a.db == "":
+		path := filepath.Join(a.state, storeFile)
+		if _, err := os.Stat(path); err != nil && !a.writes {
+			return store.OpenFiles(a.state), nil // nothing was kept yet: to look for it makes nothing
+		}
+		return a.openDB(ctx, "sqlite:"+path)
+	default:
+		return a.openDB(ctx, a.db)
+	}
+}
+
+func (a *app) openDB(ctx context.Context, address string) (store.Store, error) {
+	if strings.HasSuffix(address, store.Portable) && !strings.Contains(address, ":") {
+		if _, err := os.Stat(address); err != nil {
+			return nil, usage("--db %s: %w", address, bare(err))
+		}
+		address = "sqlite:" + address
+	}
+	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") && !strings.HasPrefix(address, "sqlite:") {
+		return nil, usage("--db is postgres://…, sqlite:FILE, FILE.tare or files, not %q", address)
+	}
+	local := a.state
+	if strings.HasSuffix(address, store.Portable) {
+		local = "" // a file that is handed on leaves nothing here
+	}
+	d, err := store.OpenDB(ctx, address, store.Options{Local: local})
+	if err != nil {
+		return nil, exit{exitRig, err}
+	}
+	if _, err := os.Stat(filepath.Join(a.state, "runs")); err == nil && a.db == "" {
+		return store.Layered{DB: d, Old: store.OpenFiles(a.state)}, nil
+	}
+	return d, nil
+}
+
+// database is the store as a database; ok is false where runs are kept as files.
+func (a *app) database() (d *store.DB, ok bool) {
+	switch s := a.files().(type) {
+	case *store.DB:
+		return s, true
+	case store.Layered:
+		return s.DB, true
+	}
+	return nil, false
+}
+
+// queue is the queue of the database, which there must be.
+func (a *app) queue(ctx context.Context) (*store.DB, *queue.Queue, error) {
+	a.writes = true
+	d, ok := a.database()
+	if !ok {
+		if f, bad := a.files().(failing); bad {
+			return nil, nil, f.err
+		}
+		return nil, nil, usage("runs are kept as files; a queue takes a database: --db sqlite:FILE or postgres://…")
+	}
+	q, err := queue.Open(ctx, d)
+	if err != nil {
+		return nil, nil, exit{exitRig, err}
+	}
+	return d, q, nil
+}
+
+// place says where runs are kept.
+func (a *app) place() string {
+	if d, ok := a.database(); ok && a.db != "" {
+		return d.Address()
+	}
+	return a.state
+}
+
+// failing is a store that could not be opened.
+type failing struct {
+	store.Store
+	err error
+}
+
+func (f failing) Ready() error            { return f.err }
+func (f failing) Runs() ([]string, error) { return nil, f.err }
+
+// isUsage reports whether err is bad usage.
+func isUsage(err error) bool {
+	var e exit
+	return errors.As(err, &e) && e.code == exitUsage
+}
+
+// keeps reports whether a command keeps something whenever it is run.
+func keeps(c *cobra.Command) bool {
+	switch name, _, _ := strings.Cut(strings.TrimPrefix(c.CommandPath(), "tare "), " "); name {
+	case "run", "demo", "prove", "canary", "judge", "review", "regrade", "worker", "import":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,301 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tare"
+	"tare/internal/store"
+	"tare/internal/store/storetest"
+)
+
+// A machine is a place where tare is run: a store, and a directory for what is in use.
+type machine struct {
+	t       *testing.T
+	db      string
+	state   string
+	workdir string
+}
+
+func newMachine(t *testing.T, db string) *machine {
+	t.Helper()
+	m := &machine{t: t, db: db, state: t.TempDir(), workdir: t.TempDir()}
+	if err := os.Chmod(m.workdir, 0o711); err != nil { // the unprivileged user of the sandbox passes through it
+		t.Fatal(err)
+	}
+	for dir := m.workdir; dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m.db == "" {
+		m.db = "sqlite:" + filepath.Join(m.state, "tare.db")
+	}
+	return m
+}
+
+func (m *machine) command(args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(bin, "tare"), args...)
+	c.Env = append(os.Environ(), "TARE_DB="+m.db, "TARE_STATE="+m.state, "TARE_WORKDIR="+m.workdir)
+	return c
+}
+
+// start starts tare, and ends it with the test.
+func (m *machine) start(args ...string) (*exec.Cmd, *bytes.Buffer) {
+	m.t.Helper()
+	c := m.command(args...)
+	var said bytes.Buffer
+	c.Stderr = &said
+	if err := c.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	return c, &said
+}
+
+func (m *machine) open() *store.DB {
+	m.t.Helper()
+	d, err := store.OpenDB(context.Background(), m.db, store.Options{Local: m.state})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { d.Close() })
+	return d
+}
+
+// until waits until so much of the only run is done.
+func (m *machine) until(d *store.DB, done int) {
+	m.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if ids, err := d.Runs(); err == nil && len(ids) > 0 {
+			if p, err := d.Progress(context.Background(), ids[0]); err == nil && p.Done >= done && (p.Running > 0 || p.Ended()) {
+				return
+			}
+		}
+	}
+	m.t.Fatal("it takes too long")
+}
+
+// outcomes runs tare and returns the outcomes of its episodes, sorted.
+func (m *machine) outcomes(code int, args ...string) []string {
+	m.t.Helper()
+	c := m.command(append(args, "--format", "json")...)
+	var said bytes.Buffer
+	c.Stderr = &said
+	out, err := c.Output()
+	if c.ProcessState == nil || c.ProcessState.ExitCode() != code {
+		m.t.Fatalf("tare %v: %v, want exit code %d\n%s%s", args, err, code, out, said.String())
+	}
+	var all []string
+	for line := range bytes.Lines(out) {
+		var v struct {
+			tare.Verdict
+			Episode tare.Episode `json:"episode"`
+		}
+		if err := json.Unmarshal(line, &v); err != nil {
+			m.t.Fatal(err)
+		}
+		all = append(all, fmt.Sprintf("%s %s %d: %s %s", v.Episode.Task, v.Episode.Agent, v.Episode.Trial, v.Outcome, v.RootGate))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// sound checks that the ledger verifies and that no process is left that was started here.
+func (m *machine) sound(d *store.DB) {
+	m.t.Helper()
+	r, err := d.Verify()
+	if err != nil || len(r.Findings) > 0 || r.Waiting > 0 {
+		m.t.Errorf("%+v, %v", r, err)
+	}
+	var left []string
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if left = m.processes(); len(left) == 0 {
+			return
+		}
+	}
+	m.t.Errorf("left running: %v", left)
+}
+
+// processes are those that were started here, or work below the machine's directory.
+func (m *machine) processes() (left []string) {
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		env, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if bytes.Contains(env, []byte(m.workdir)) || bytes.Contains(line, []byte(m.workdir)) {
+			left = append(left, filepath.Base(dir)+" "+string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+		}
+	}
+	return left
+}
+
+// Runs that what happens to them must not alter: one of episodes that are short, and one whose gradings run code in sandboxes.
+var (
+	survivors = []string{"run", "scenarios/scale_to_three", "scenarios/false_success", "--agent", "careful,straight", "--trials", "5"}
+	graded    = []string{"run", "tickets/bugfix_inventory", "--agent", "noop,baseline", "--trials", "3"}
+)
+
+// TestRunnerIsKilled ends a run with SIGKILL, twice, the second time while it resumes. The same command brings it to the end that it
+// has when nobody does that.
+func TestRunnerIsKilled(t *testing.T) {
+	undisturbed := newMachine(t, "")
+	want := undisturbed.outcomes(1, graded...)
+	m := newMachine(t, "")
+	d := m.open()
+	for _, done := range []int{1, 4} {
+		c, said := m.start(append(graded, "--jobs", "1")...)
+		m.until(d, done)
+		if err := c.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Wait(); err == nil {
+			t.Fatalf("it came to its end: %s", said)
+		}
+	}
+	if got := m.outcomes(1, graded...); !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	m.sound(d)
+}
+
+// TestInterrupted interrupts a run: once it finishes what runs, twice it stops. Both say how to go on.
+func TestInterrupted(t *testing.T) {
+	for _, times := range []int{1, 2} {
+		m := newMachine(t, "")
+		d := m.open()
+		c, said := m.start(append(survivors, "--jobs", "1")...)
+		m.until(d, 1)
+		for n := range times {
+			if n > 0 {
+				time.Sleep(200 * time.Millisecond) // two at once are one
+			}
+			if err := c.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := c.Wait()
+		var e *exec.ExitError
+		if !errors.As(err, &e) || e.ExitCode() != 130 || !strings.Contains(said.String(), "tare run --resume") {
+			t.Errorf("%d times: %v: %s", times, err, said)
+		}
+		ids, err := d.Runs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := d.Progress(context.Background(), ids[0])
+		if err != nil || p.Running != 0 || p.Waiting == 0 || p.Done == 0 || p.Lost != 0 {
+			t.Errorf("%d times: %+v, %v", times, p, err)
+		}
+		if got := m.outcomes(1, "run", "--resume", ids[0]); len(got) != p.Planned {
+			t.Errorf("%d times: %v", times, got)
+		}
+		m.sound(d)
+	}
+}
+
+// TestThreeWorkers plays a run on three workers with PostgreSQL, of which one is killed: the totals are those of a run without.
+func TestThreeWorkers(t *testing.T) {
+	server, err := storetest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	address, err := server.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := newMachine(t, "").outcomes(1, survivors...)
+	var workers []*exec.Cmd
+	var machines []*machine
+	for range 3 {
+		m := newMachine(t, address)
+		c, _ := m.start("worker", "--jobs", "1")
+		workers, machines = append(workers, c), append(machines, m)
+	}
+	m := newMachine(t, address)
+	d := m.open()
+	killed := make(chan error, 1)
+	go func() {
+		defer close(killed)
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			playing, err := d.Playing(context.Background())
+			pulses, perr := d.Pulses(context.Background())
+			if err != nil || perr != nil {
+				continue
+			}
+			for _, p := range pulses {
+				if p.PID == workers[0].Process.Pid && slices.ContainsFunc(playing, func(x store.Playing) bool { return x.Worker == p.ID }) {
+					killed <- workers[0].Process.Kill()
+					return
+				}
+			}
+		}
+		killed <- errors.New("the first worker never played")
+	}()
+	got := m.outcomes(1, survivors...)
+	if err := <-killed; err != nil {
+		t.Error(err)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	for _, w := range workers[1:] {
+		if err := w.Process.Signal(syscall.SIGINT); err != nil {
+			t.Error(err)
+		}
+		_ = w.Wait()
+		if code := w.ProcessState.ExitCode(); code != 130 {
+			t.Errorf("a worker ended with %d", code)
+		}
+	}
+	_ = workers[0].Wait()
+	for _, m := range machines {
+		m.sound(d)
+	}
+}
+
+// TestNobodyCanPlay asks for what no worker can play: it is said, and not waited for.
+func TestNobodyCanPlay(t *testing.T) {
+	server, err := storetest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	address, err := server.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMachine(t, address)
+	c, said := m.start("run", "scenarios/scale_to_three", "--agent", "careful")
+	err = c.Wait()
+	var e *exec.ExitError
+	if !errors.As(err, &e) || e.ExitCode() != 3 || !strings.Contains(said.String(), "no worker is there") || !strings.Contains(said.String(), "incomplete: 1 of 1") {
+		t.Errorf("%v: %s", err, said)
+	}
+}
