@@ -211,18 +211,19 @@ func (r *rig) rejudge(task *tare.Task, rec tare.Record) tare.Verdict {
 	return r.judge.Judge(task, rec, "")
 }
 
-// passes judges the controls of one task. Those of one pass share what they have in common, unless each command is to start
-// from nothing.
+// passes judges the controls of one task. Those of one pass share what they have in common, and all passes what was built of the
+// same tree, unless each command is to start from nothing.
 func (r *rig) passes() proof.Judge {
 	var mu sync.Mutex
 	shared := map[int]beside{}
+	builds := evidence.NewVulnBuilds(r.sb)
 	return func(ctx context.Context, task *tare.Task, c tare.Control, pass int) (run.Result, error) {
 		if r.a.cold {
 			return r.judgeControl(ctx, task, c)
 		}
 		mu.Lock()
 		if shared[pass].shared == nil {
-			shared[pass] = beside{evidence.NewShared(), evidence.NewVulnCache("")}
+			shared[pass] = beside{evidence.NewShared(), evidence.NewVulnCache("").WithBuilds(builds)}
 		}
 		with := shared[pass]
 		mu.Unlock()

@@ -22,7 +22,8 @@ import (
 // the content of tree, task, tools and grader, and holds only what came out as it must, so that a chance failure is not kept.
 // It is never shown to a sandbox. Several goroutines may use one, and several processes one directory.
 type VulnCache struct {
-	dir string
+	dir    string
+	builds *VulnBuilds // of any tree; nil: each is made
 
 	mu   sync.Mutex
 	held map[string]vulnEntry
@@ -32,6 +33,12 @@ type VulnCache struct {
 // NewVulnCache makes a cache in memory, and below dir unless that is "". The directory is made when it is first needed.
 func NewVulnCache(dir string) *VulnCache {
 	return &VulnCache{dir: dir, held: map[string]vulnEntry{}, busy: map[string]chan struct{}{}}
+}
+
+// WithBuilds has c keep builds in b, which several caches may do.
+func (c *VulnCache) WithBuilds(b *VulnBuilds) *VulnCache {
+	c.builds = b
+	return c
 }
 
 // A vulnEntry is one observation.

@@ -88,8 +88,11 @@ func explainCheck(b *strings.Builder, c tare.Check) {
 		fmt.Fprintf(b, "  sentinel %s: wanted %s, got %s: %s\n", show(s.Name, 40), show(string(s.Want), 20), orNone(string(s.Got)), mark)
 	}
 	explainTests(b, tare.Run{Tests: c.Tests})
-	if !c.Complete {
+	switch {
+	case !c.Complete:
 		fmt.Fprintf(b, "  not whole%s\n", aside(c.Defect))
+	case c.Defect != "":
+		fmt.Fprintf(b, "  decided  %s\n", show(c.Defect, 200))
 	}
 	if len(c.Log) > 0 {
 		fmt.Fprintf(b, "  log      %s (its end, not trusted)\n", show(string(c.LogDigest), 80))

@@ -387,11 +387,18 @@ func stillTriggers(j *judge) *finding {
 	return against(evidence, "%s (%s)", first, j.tally2(n))
 }
 
-// tally2 counts PoCs and variants.
+// tally2 counts PoCs, and variants of which any were tried.
 func (j *judge) tally2(n map[tare.CheckKind]int) string {
 	said := fmt.Sprintf("%d of %s", n[tare.CheckPoC], count(len(j.task.Vuln.PoCs), "PoC", "PoCs"))
-	if v := len(j.task.Vuln.Variants); v > 0 {
-		said += fmt.Sprintf(" and %d of %s", n[tare.CheckVariant], count(v, "variant", "variants"))
+	tried := 0
+	for _, c := range j.checksOf(tare.CheckVariant, tare.WorldFix) {
+		tried += len(c.Executions)
+	}
+	switch all := len(j.task.Vuln.Variants); {
+	case tried > 0 && tried < all:
+		said += fmt.Sprintf(" and %d of the %s that were tried", n[tare.CheckVariant], count(tried, "variant", "variants"))
+	case tried > 0:
+		said += fmt.Sprintf(" and %d of %s", n[tare.CheckVariant], count(tried, "variant", "variants"))
 	}
 	return said
 }
