@@ -153,6 +153,9 @@ func TestSteering(t *testing.T) {
 	steer := func(out string) string {
 		return "import pytest\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n    outcome = yield\n    outcome.get_result().outcome = '" + out + "'\n"
 	}
+	// as many a project's conftest does; the sentinels' failures must be in the form that it expects
+	look := "def pytest_runtest_logreport(report):\n    if report.failed:\n        r = report.longrepr\n" +
+		"        assert r.reprcrash.path and r.reprcrash.lineno and r.reprcrash.message and r.reprtraceback.reprentries and r.sections == [] and str(r)\n"
 	for _, c := range []struct {
 		name    string
 		extra   []string
@@ -170,6 +173,7 @@ func TestSteering(t *testing.T) {
 			"src/evil.py", steer("passed"),
 		}, tare.TestFailed, tare.TestPassed, true},
 		{"a harmless fixture", []string{"tests/conftest.py", "import pytest\n@pytest.fixture\ndef unused(): pass\n"}, tare.TestFailed, tare.TestFailed, true},
+		{"a conftest that looks into failures", []string{"tests/conftest.py", look}, tare.TestFailed, tare.TestFailed, true},
 		{"a conftest that rewrites outcomes", []string{"tests/conftest.py", steer("passed")}, tare.TestFailed, tare.TestPassed, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from _pytest import config as config_module
-from _pytest import fixtures
+from _pytest import fixtures, nodes
 from _pytest.config import argparsing
 
 
@@ -24,19 +24,26 @@ def prepare(without):
     build = getattr(config._parser, "_getparser", None)
     if build:
         build()
-    pass_over(fixtures.FixtureManager, [p for p in config.pluginmanager.get_plugins() if inspect.ismodule(p)])
+    modules = [p for p in config.pluginmanager.get_plugins() if inspect.ismodule(p)]
+    pass_over(fixtures.FixtureManager, modules, plugin_classes(modules))
     hand_out_once(config)
 
 
-def pass_over(cls, plugins):
-    """Let a cls not look for fixtures in those of pytest's own plug-ins that have none."""
+def plugin_classes(modules):
+    """The classes that modules define and whose objects they register as plug-ins; a node is one, and holds what a tree says."""
+    found = [c for m in modules for c in vars(m).values() if inspect.isclass(c) and c.__module__ == m.__name__]
+    return [c for c in found if not issubclass(c, nodes.Node) and any(name.startswith("pytest_") for name in dir(c))]
+
+
+def pass_over(cls, modules, classes):
+    """Let a cls not look for fixtures in those of pytest's own plug-ins, modules and objects of classes, that have none."""
     look, marker = getattr(cls, "parsefactories", None), getattr(fixtures, "getfixturemarker", None)
     if look is None or marker is None:
         return
-    bare = [p for p in plugins if not any(marker(getattr(p, name, None)) for name in dir(p))]
+    bare = {id(p) for p in modules + classes if not any(marker(getattr(p, name, None)) for name in dir(p))}
 
     def parsefactories(self, node_or_obj, *args, **kwargs):
-        if not any(node_or_obj is p for p in bare):
+        if id(node_or_obj) not in bare and id(type(node_or_obj)) not in bare:
             look(self, node_or_obj, *args, **kwargs)
 
     cls.parsefactories = parsefactories
