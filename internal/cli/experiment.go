@@ -226,10 +226,16 @@ func (a *app) experimentPlan(r *rig, tasks []*tare.Task, e *suite.Experiment) (t
 			out.design.Tasks = append(out.design.Tasks, t.ID)
 		} else if slices.ContainsFunc(arms, func(jobs map[string]run.Job) bool { _, ok := jobs[slotKey(t.ID, 1)]; return ok }) {
 			a.note("left out: %s, which arm %s cannot be played on", t.ID, e.Arms[lacking].Name)
+			out.design.LeftOut = append(out.design.LeftOut, t.ID)
 		}
 	}
 	if len(out.tasks) == 0 {
 		return out, usage("there is no task that every arm can be played on")
+	}
+	for i, t := range out.tasks {
+		if slices.ContainsFunc(out.tasks[:i], func(o *tare.Task) bool { return o.ID == t.ID }) {
+			return out, exit{exitUsage, e.Bad("", fmt.Errorf("two tasks are called %s", t.ID))}
+		}
 	}
 	seen := map[tare.Digest]int{}
 	for _, s := range experiment.Order(len(out.tasks), e.Trials, len(arms), e.Seed) {
@@ -289,19 +295,29 @@ func (p *trialPlan) describe(e *suite.Experiment, arms []map[string]run.Job) err
 // playExperiment plays a plan on the path of tare run, and says what it showed.
 func (a *app) playExperiment(ctx context.Context, r *rig, plan trialPlan, e *suite.Experiment, f experimentFlags) error {
 	watch := &experiment.Watch{LostShare: e.Stop.Infrastructure, After: e.Stop.After, Wall: e.Budget.Wall, Dollars: e.Budget.Dollars, Now: r.now}
+	arms := map[tare.Digest]int{}
+	for i, j := range plan.Jobs {
+		arms[j.Episode.Key()] = plan.slots[i].Arm
+	}
+	for _, arm := range e.Arms {
+		watch.Arms = append(watch.Arms, arm.Name)
+	}
 	watch.Begin()
 	r.watch = func(ev run.Event) string {
 		if !ev.Result.Played() {
 			return ""
 		}
 		dollars, _ := costOf(ev.Result)
-		return watch.Ended(lost(ev.Result), dollars)
+		if ev.Lost {
+			return watch.Paid(dollars)
+		}
+		return watch.Ended(arms[ev.Job.Episode.Key()], lost(ev.Result), dollars)
 	}
 	id, results, interrupted, err := a.playPlan(ctx, r, plan.Plan, e.Jobs)
 	if err != nil {
 		return err
 	}
-	s, err := plan.summary(results, r.stopped)
+	s, err := a.sumUp(plan, id, results, r.stopped)
 	if err != nil {
 		return err
 	}
@@ -315,7 +331,7 @@ func (a *app) playExperiment(ctx context.Context, r *rig, plan trialPlan, e *sui
 		a.note("interrupted: %d of %d episodes are finished and kept; the same command goes on from here", played(results), len(results))
 		return exit{exitInterrupted, nil}
 	case r.stopped != "":
-		a.note("stopped early: %s; %d of %d episodes are finished and kept", r.stopped, played(results), len(results))
+		a.note("stopped early: %s; %d of %d episodes were played", r.stopped, played(results), len(results))
 	}
 	if slices.ContainsFunc(s.Arms, func(a experiment.ArmSummary) bool { return a.Open() > 0 }) {
 		return exit{exitUnverified, nil}
@@ -344,11 +360,18 @@ func costOf(r run.Result) (dollars, tokens *float64) {
 	return u.Dollars, tokens
 }
 
-// summary is what the results of a plan show.
-func (p trialPlan) summary(results []run.Result, stopped string) (experiment.Summary, error) {
+// sumUp is what the results of a plan show.
+func (a *app) sumUp(p trialPlan, id string, results []run.Result, stopped string) (experiment.Summary, error) {
 	var out []experiment.Row
 	for i, r := range results {
 		row := experiment.Row{Arm: p.slots[i].Arm, Task: r.Job.Task.ID, Trial: p.slots[i].Trial, Verdict: r.Verdict}
+		again, err := a.files().LostAttempts(id, r.Job.Episode)
+		if err != nil {
+			return experiment.Summary{}, err
+		}
+		if row.Again = len(again); lost(r) {
+			row.Again-- // the last one is this
+		}
 		if r.Played() {
 			t := r.Record.Trajectory
 			if s := t.Finished.Sub(t.Started).Seconds(); !t.Started.IsZero() && s >= 0 {

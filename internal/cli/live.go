@@ -206,9 +206,38 @@ func (f *liveFlags) episode(ep tare.Episode, name string) (tare.Episode, error) 
 	if err != nil {
 		return ep, err
 	}
-	ep.Agent, ep.Policy = f.label(name), p.ID()
+	settings, err := f.settings(p)
+	if err != nil {
+		return ep, err
+	}
+	ep.Agent, ep.Policy = f.label(name), p.ID()+settings
 	ep.Limits.Tokens, ep.Limits.Dollars = f.tokens, f.dollars
 	return ep, nil
+}
+
+// settings are what else decides how a model plays, where it is not as usual: with others it is another episode, so that a resume or an
+// experiment never takes the one for the other.
+func (f *liveFlags) settings(p agent.Policy) (string, error) {
+	out := ""
+	if f.maxOutput > 0 {
+		out += fmt.Sprintf(" max-output=%d", f.maxOutput)
+	}
+	if f.result > 0 && f.result != agent.DefaultResult {
+		out += fmt.Sprintf(" max-result=%d", f.result)
+	}
+	program, ok := strings.CutPrefix(f.approve, "cmd:")
+	switch {
+	case p.Approval == "":
+	case ok:
+		b, err := os.ReadFile(program)
+		if err != nil {
+			return "", usage("reading --approve: %w", err)
+		}
+		out += " approve=cmd:" + filepath.Base(program) + scriptMark + short(tare.HashBytes(b))
+	case f.approve == "terminal":
+		out += " approve=terminal"
+	}
+	return out, nil
 }
 
 // liveAgent makes the agent of an episode with that policy.
@@ -222,7 +251,8 @@ func (a *app) liveAgent(label, id string) (agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, ok := a.policies[id]
+	bare, _, _ := strings.Cut(id, " ") // without the settings
+	policy, ok := a.policies[bare]
 	if !ok {
 		if policy, err = a.live.readPolicy(); err != nil {
 			return nil, err

@@ -363,7 +363,7 @@ func (r *rig) watched(progress func(run.Event), halt func()) func(run.Event) {
 	}
 	return func(e run.Event) {
 		progress(e)
-		if !e.Done || r.stopped != "" {
+		if !e.Done && !e.Lost || r.stopped != "" {
 			return
 		}
 		if r.stopped = r.watch(e); r.stopped != "" {

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare"
+	"tare/internal/stats"
 )
 
 // TestOrder plays every episode once, in blocks, in an order that the seed alone decides.
@@ -47,17 +49,21 @@ func TestWatch(t *testing.T) {
 		ends  []func(w *Watch) string
 		want  string // of the last
 	}{
-		"well":                {Watch{LostShare: 0.5, After: 2}, []func(*Watch) string{func(w *Watch) string { return w.Ended(true, nil) }, func(w *Watch) string { return w.Ended(false, nil) }}, ""},
-		"too early to say":    {Watch{LostShare: 0.5, After: 2}, []func(*Watch) string{func(w *Watch) string { return w.Ended(true, nil) }}, ""},
-		"lost":                {Watch{LostShare: 0.5, After: 2}, []func(*Watch) string{func(w *Watch) string { return w.Ended(true, nil) }, func(w *Watch) string { return w.Ended(true, nil) }}, "2 of 2 episodes were lost"},
-		"dollars":             {Watch{Dollars: 1.5}, []func(*Watch) string{func(w *Watch) string { return w.Ended(false, &dollar) }, func(w *Watch) string { return w.Ended(false, &half) }}, "$1.5 is used up"},
-		"dollars are left":    {Watch{Dollars: 1.6}, []func(*Watch) string{func(w *Watch) string { return w.Ended(false, &dollar) }, func(w *Watch) string { return w.Ended(false, &half) }}, ""},
-		"dollars are unknown": {Watch{Dollars: 2}, []func(*Watch) string{func(w *Watch) string { return w.Ended(false, nil) }}, "not known what an episode cost"},
-		"time":                {Watch{Wall: time.Minute}, []func(*Watch) string{func(w *Watch) string { now = now.Add(time.Minute); return w.Ended(false, nil) }}, "1m0s is used up"},
-		"time is left":        {Watch{Wall: time.Minute}, []func(*Watch) string{func(w *Watch) string { now = now.Add(59 * time.Second); return w.Ended(false, nil) }}, ""},
+		"well":                {Watch{LostShare: 0.5, After: 2}, []func(*Watch) string{func(w *Watch) string { return w.Ended(0, true, nil) }, func(w *Watch) string { return w.Ended(0, false, nil) }}, ""},
+		"too early to say":    {Watch{LostShare: 0.5, After: 2}, []func(*Watch) string{func(w *Watch) string { return w.Ended(0, true, nil) }}, ""},
+		"lost":                {Watch{LostShare: 0.5, After: 2}, []func(*Watch) string{func(w *Watch) string { return w.Ended(0, true, nil) }, func(w *Watch) string { return w.Ended(0, true, nil) }}, "2 of 2 episodes of arm one were lost"},
+		"dollars":             {Watch{Dollars: 1.5}, []func(*Watch) string{func(w *Watch) string { return w.Ended(0, false, &dollar) }, func(w *Watch) string { return w.Ended(0, false, &half) }}, "$1.5 is used up"},
+		"dollars are left":    {Watch{Dollars: 1.6}, []func(*Watch) string{func(w *Watch) string { return w.Ended(0, false, &dollar) }, func(w *Watch) string { return w.Ended(0, false, &half) }}, ""},
+		"dollars are unknown": {Watch{Dollars: 2}, []func(*Watch) string{func(w *Watch) string { return w.Ended(0, false, nil) }}, "not known what an episode cost"},
+		"time":                {Watch{Wall: time.Minute}, []func(*Watch) string{func(w *Watch) string { now = now.Add(time.Minute); return w.Ended(0, false, nil) }}, "1m0s is used up"},
+		"lost here and there": {Watch{LostShare: 0.5, After: 2}, []func(*Watch) string{func(w *Watch) string { return w.Ended(0, true, nil) }, func(w *Watch) string { return w.Ended(1, true, nil) }}, "2 of 2 episodes were lost"},
+		"one arm is lost":     {Watch{LostShare: 0.5, After: 2}, []func(*Watch) string{func(w *Watch) string { return w.Ended(0, false, nil) }, func(w *Watch) string { return w.Ended(1, true, nil) }, func(w *Watch) string { return w.Ended(0, false, nil) }, func(w *Watch) string { return w.Ended(1, true, nil) }}, "2 of 2 episodes of arm two were lost"},
+		"paid for nothing":    {Watch{Dollars: 1}, []func(*Watch) string{func(w *Watch) string { return w.Paid(&half) }, func(w *Watch) string { return w.Ended(0, false, &half) }}, "$1 is used up"},
+		"nobody knows":        {Watch{Dollars: 1}, []func(*Watch) string{func(w *Watch) string { return w.Paid(nil) }}, "not known what"},
+		"time is left":        {Watch{Wall: time.Minute}, []func(*Watch) string{func(w *Watch) string { now = now.Add(59 * time.Second); return w.Ended(0, false, nil) }}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tt.watch.Now = func() time.Time { return now }
+			tt.watch.Now, tt.watch.Arms = func() time.Time { return now }, []string{"one", "two"}
 			tt.watch.Begin()
 			got := ""
 			for i, end := range tt.ends {
@@ -149,11 +155,11 @@ func TestArm(t *testing.T) {
 	if two.Flaky() != nil && len(two.Flaky()) > 0 {
 		t.Errorf("without a failure nothing is flaky: %v", two.Flaky())
 	}
-	// gates: blocked by another one that failed is not asked; of arm two the unverified, and what was lost, are open
+	// gates: blocked by another one that failed is not asked; of arm two the unverified, what was lost and what was not played are open
 	if g := one.Gates[0]; g.Right != 4 || g.Wrong != 4 || g.Open != 0 || g.Value == nil {
 		t.Errorf("gate of arm one: %+v", g)
 	}
-	if g := two.Gates[0]; g.Right != 5 || g.Open != 2 || g.Value != nil {
+	if g := two.Gates[0]; g.Right != 5 || g.Open != 4 || g.Value != nil {
 		t.Errorf("gate of arm two: %+v", g)
 	}
 	// pass@2 and pass^2 of arm one: tasks with 1, 3 and 0 of 3
@@ -179,7 +185,7 @@ func TestPairs(t *testing.T) {
 		more, less int
 	}{
 		"better on all of eight":   {better(8), "tasks", "two scores 0.58 more than one, which chance alone would rarely make (p 0.0078)", 16, 8, 0},
-		"the same on few":          {better(3), "tasks", "No difference is shown, and none could be: 3 tasks give a p of 0.2500 at least", 6, 3, 0},
+		"the same on few":          {better(3), "tasks", "No difference between one and two is shown, and none could be: 3 tasks give a p of 0.2500 at least", 6, 3, 0},
 		"nothing in common":        {[][2]string{{"pp", "ii"}}, "trials", "Nothing can be said of one and two: no pair of episodes has both rewards", 0, 0, 0},
 		"what is open could undo":  {append(better(8), [][2]string{{"pp", "ii"}, {"pp", "ii"}, {"pp", "ii"}, {"pp", "ii"}, {"pp", "ii"}}...), "tasks", "Of the pairs with both rewards two differs from one by +0.58 (p 0.0078), but what has no verdict could undo that", 16, 8, 0},
 		"now better and now worse": {append(better(4), [][2]string{{"pp", "ff"}, {"pp", "ff"}, {"pp", "pp"}}...), "tasks", "No difference between one and two is shown; one of ", 14, 4, 2},
@@ -275,5 +281,122 @@ func TestAmounts(t *testing.T) {
 	}
 	if two.Seconds.Of != 2 || *two.Seconds.Sum != 9 || two.Seconds.PerSolved != nil {
 		t.Errorf("seconds of arm two, which solved nothing: %+v", two.Seconds)
+	}
+}
+
+// TestCheck refuses rows that are not those of the design, each in one way.
+func TestCheck(t *testing.T) {
+	nan, much := math.NaN(), 1.5
+	for name, tt := range map[string]struct {
+		spoil func(d *Design, rows []Row) []Row
+		want  string
+	}{
+		"as planned":          {func(_ *Design, rows []Row) []Row { return rows }, ""},
+		"one is missing":      {func(_ *Design, rows []Row) []Row { return rows[1:] }, "there are 7 of 8 planned episodes"},
+		"one is there twice":  {func(_ *Design, rows []Row) []Row { return append(rows[1:], rows[1]) }, "arm one has two episodes of a, trial 2"},
+		"one trial more":      {func(_ *Design, rows []Row) []Row { rows[0].Trial = 3; return rows }, "trial 3 was not planned"},
+		"another task":        {func(_ *Design, rows []Row) []Row { rows[0].Task = "z"; return rows }, "arm 0, z, trial 1 was not planned"},
+		"another arm":         {func(_ *Design, rows []Row) []Row { rows[0].Arm = 2; return rows }, "arm 2, a, trial 1 was not planned"},
+		"a task twice":        {func(d *Design, rows []Row) []Row { d.Tasks[1] = "a"; return rows }, "task a is in the design twice"},
+		"an arm with itself":  {func(d *Design, rows []Row) []Row { d.Compare[0] = [2]int{1, 1}; return rows }, "no two arms 1 and 1"},
+		"no trials":           {func(d *Design, rows []Row) []Row { d.Trials = 0; return rows }, "compares nothing"},
+		"no number":           {func(_ *Design, rows []Row) []Row { rows[0].Verdict.Reward = &nan; return rows }, "arm one, a, trial 1: a reward of NaN"},
+		"more than all":       {func(_ *Design, rows []Row) []Row { rows[0].Verdict.Reward = &much; return rows }, "a reward of 1.5"},
+		"passed for nothing":  {func(_ *Design, rows []Row) []Row { rows[0].Verdict.Reward = nil; return rows }, "PASS without a reward"},
+		"bounds of no number": {func(_ *Design, rows []Row) []Row { rows[0].Verdict.RewardBounds[1] = nan; return rows }, "a reward from 0 to NaN"},
+		"bounds turned round": {func(_ *Design, rows []Row) []Row { rows[0].Verdict.RewardBounds = [2]float64{0.5, 0.1}; return rows }, "a reward from 0.5 to 0.1"},
+		"another answer":      {func(_ *Design, rows []Row) []Row { rows[0].Verdict.Outcome = "MAYBE"; return rows }, `no outcome "MAYBE"`},
+		"a cost of no number": {func(_ *Design, rows []Row) []Row { rows[0].Dollars = &nan; return rows }, "it took NaN dollars"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := design(2, 2)
+			rows := slices.Concat(outcomes(0, "a", "pf"), outcomes(0, "b", "pf"), outcomes(1, "a", "pf"), outcomes(1, "b", "pf"))
+			_, err := Summarize(d, tt.spoil(&d, rows))
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestMissingWidens has no interval that is as narrow as if what has no verdict were not there.
+func TestMissingWidens(t *testing.T) {
+	tasks := [][2]string{{"pp", "pp"}, {"ff", "pp"}, {"pp", "ff"}, {"ff", "ff"}, {"ph", "pp"}}
+	whole := summarize(t, 2, tasks...)
+	for _, lost := range []string{"i", "u", "-"} {
+		less := slices.Clone(tasks)
+		less[0][0] = "p" + lost
+		s := summarize(t, 2, less...)
+		for what, i := range map[string][2]*stats.Interval{"reward": {whole.Arms[0].Interval, s.Arms[0].Interval}, "difference": {whole.Pairs[0].Interval, s.Pairs[0].Interval}} {
+			if i[0] == nil || i[1] == nil || i[1].Width() < i[0].Width() || lost != "u" && i[1].Width() == i[0].Width() || i[1].Low > i[0].Low && i[1].High < i[0].High {
+				t.Errorf("%s: %s: %v, and with all verdicts %v", lost, what, i[1], i[0])
+			}
+		}
+		if p := s.Pairs[0]; p.Percentile != nil || whole.Pairs[0].Percentile == nil {
+			t.Errorf("%s: percentile interval %v", lost, p.Percentile)
+		}
+	}
+	// a verdict of nothing with bounds of nothing is no reward of 0
+	d := design(1, 1)
+	rows := append(outcomes(0, "a", "p"), outcomes(1, "a", "i")...)
+	rows[1].Verdict.RewardBounds = [2]float64{}
+	if s, err := Summarize(d, rows); err != nil || s.Arms[1].Bounds != [2]float64{0, 1} {
+		t.Errorf("%v, %v", s.Arms[1].Bounds, err)
+	}
+}
+
+// TestManyComparisons is more careful the more is compared: six tasks that all differ show something of two arms, and nothing of four.
+func TestManyComparisons(t *testing.T) {
+	d := design(6, 1)
+	var rows []Row
+	for arm := range 4 {
+		for _, task := range d.Tasks {
+			rows = append(rows, outcomes(arm, task, string("fphh"[arm]))...)
+		}
+	}
+	d.Arms = []Arm{{Name: "one"}, {Name: "two"}, {Name: "three"}, {Name: "four"}}
+	d.Compare = [][2]int{{0, 1}, {0, 2}, {0, 3}}
+	s, err := Summarize(d, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range s.Pairs {
+		if !strings.Contains(p.Says, " is shown, and none could be: 6 tasks give a p of 0.0938 at least") {
+			t.Errorf("of three comparisons: %s", p.Says)
+		}
+	}
+	d.Arms, d.Compare = d.Arms[:2], d.Compare[:1]
+	if s, err = Summarize(d, rows[:12]); err != nil || !strings.HasPrefix(s.Pairs[0].Says, "two scores 1.00 more than one") {
+		t.Errorf("of one: %s, %v", s.Pairs[0].Says, err)
+	}
+}
+
+// TestSmallestBeyondReward says of no difference that one of more than all would have shown.
+func TestSmallestBeyondReward(t *testing.T) {
+	var tasks [][2]string
+	for i := range 6 {
+		tasks = append(tasks, [][2]string{{"p", "f"}, {"f", "p"}}[i%2])
+	}
+	p := summarize(t, 1, tasks...).Pairs[0]
+	if p.Smallest == nil || *p.Smallest <= 1 || !strings.Contains(p.Says, "more than rewards can differ") {
+		t.Errorf("%s: %v", p.Says, p.Smallest)
+	}
+}
+
+// TestNotesOfWhatWasNotCompared says what was played again, judged by several graders, or left out.
+func TestNotesOfWhatWasNotCompared(t *testing.T) {
+	d := design(1, 1)
+	d.LeftOut = []string{"x"}
+	rows := append(outcomes(0, "a", "p"), outcomes(1, "a", "p")...)
+	rows[0].Verdict.Grader, rows[1].Verdict.Grader, rows[1].Again = "sha256:a", "sha256:b", 2
+	s, err := Summarize(d, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(s.Notes, "\n")
+	for _, want := range []string{"Played again: 2 attempts that infrastructure ended, of two 2", "Verdicts of 2 graders", "tare regrade r", "can be played on them: x."} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
 	}
 }

@@ -28,8 +28,8 @@ type PairSummary struct {
 	Units    int    `json:"units"`
 
 	Mean       *float64        `json:"mean"`       // difference of complete pairs, task by task; nil of none
-	Interval   *stats.Interval `json:"interval"`   // of the mean, bootstrapped (BCa); nil where all units differ alike
-	Percentile *stats.Interval `json:"percentile"` // the same by the plain percentile method
+	Interval   *stats.Interval `json:"interval"`   // of the mean over all pairs, bootstrapped (BCa), as of an arm's reward; nil where all units differ alike
+	Percentile *stats.Interval `json:"percentile"` // the same by the plain percentile method, where every pair is complete
 	Bounds     [2]float64      `json:"bounds"`     // of the mean over all that was planned, given what is unknown
 	SD         *float64        `json:"sd"`         // of the differences of units
 
@@ -47,8 +47,8 @@ type PairSummary struct {
 	Neither    int     `json:"neither_passed"`
 	McNemar    float64 `json:"p_mcnemar"`
 
-	Smallest *float64 `json:"smallest_difference"` // that these units show in 80 % of experiments; nil where they do not vary
-	LeastP   float64  `json:"least_p"`             // that so many units can give
+	Smallest *float64 `json:"smallest_difference"` // that these units show in 80 % of experiments; nil where they do not vary. Above 1 no difference of rewards would show
+	LeastP   float64  `json:"least_p"`             // that so many units can give, after Holm's correction for so many comparisons
 
 	Tasks []Diff `json:"tasks"`
 	Says  string `json:"says"`
@@ -57,8 +57,13 @@ type PairSummary struct {
 func comparePair(d Design, p [2]int, first, second map[string][]Row) (PairSummary, error) {
 	s := PairSummary{First: d.Arms[p[0]].Name, Second: d.Arms[p[1]].Name, Over: "tasks"}
 	var values []float64
+	var could [][2]float64
 	for _, task := range d.Tasks {
-		diff, each := s.task(task, first[task], second[task])
+		diff, each, ends := s.task(task, first[task], second[task])
+		if len(d.Tasks) > 1 {
+			ends = [][2]float64{diff.Bounds}
+		}
+		could = append(could, ends...)
 		s.Tasks = append(s.Tasks, diff)
 		s.Bounds[0] += diff.Bounds[0] / float64(len(d.Tasks))
 		s.Bounds[1] += diff.Bounds[1] / float64(len(d.Tasks))
@@ -69,13 +74,13 @@ func comparePair(d Design, p [2]int, first, second map[string][]Row) (PairSummar
 			values = append(values, *diff.Mean)
 		}
 	}
+	s.Interval = widest(could, d.Seed)
 	return s, s.test(values, d)
 }
 
-// task pairs the episodes of one task by their trials.
-func (s *PairSummary) task(task string, first, second []Row) (Diff, []float64) {
-	diff := Diff{Task: task}
-	var each []float64
+// task pairs the episodes of one task by their trials: their differences, and what each planned one could be.
+func (s *PairSummary) task(task string, first, second []Row) (diff Diff, each []float64, could [][2]float64) {
+	diff = Diff{Task: task}
 	byTrial := map[int]Row{}
 	for _, r := range first {
 		byTrial[r.Trial] = r
@@ -89,6 +94,7 @@ func (s *PairSummary) task(task string, first, second []Row) (Diff, []float64) {
 		x, y := boundsOf(a.Verdict), boundsOf(b.Verdict)
 		diff.Bounds[0] += (y[0] - x[1]) / float64(len(second))
 		diff.Bounds[1] += (y[1] - x[0]) / float64(len(second))
+		could = append(could, [2]float64{y[0] - x[1], y[1] - x[0]})
 		if !known(a.Verdict) || !known(b.Verdict) {
 			continue
 		}
@@ -109,7 +115,7 @@ func (s *PairSummary) task(task string, first, second []Row) (Diff, []float64) {
 		m := stats.Mean(each)
 		diff.Mean = &m
 	}
-	return diff, each
+	return diff, each, could
 }
 
 // equal is how near two means are that differ by rounding only.
@@ -128,20 +134,19 @@ func (s *PairSummary) test(values []float64, d Design) (err error) {
 			s.Less++
 		}
 	}
-	s.Units, s.LeastP = len(values), stats.LeastP(len(values))
+	s.Units, s.LeastP = len(values), min(1, stats.LeastP(len(values))*float64(len(d.Compare)))
 	about := stats.Describe(values)
 	if about.N > 0 {
 		s.Mean = &about.Mean
 	}
 	s.SD = about.SD
-	s.Interval = interval(values, d.Seed)
 	if i, ok := stats.Bootstrap(len(values), draws, uint64(d.Seed), func(drawn []int) (float64, bool) {
 		sum := 0.0
 		for _, k := range drawn {
 			sum += values[k]
 		}
 		return sum / float64(len(drawn)), true
-	}); ok && s.Interval != nil {
+	}); ok && s.Interval != nil && s.Complete == s.Planned {
 		s.Percentile = &i
 	}
 	if s.Sign, err = stats.SignTest(s.More, s.Less); err != nil {
@@ -152,7 +157,7 @@ func (s *PairSummary) test(values []float64, d Design) (err error) {
 		return err
 	}
 	if s.SD != nil && *s.SD > equal {
-		least, err := stats.SmallestDifference(*s.SD, about.N, alpha, power)
+		least, err := stats.SmallestDifference(*s.SD, about.N, alpha/float64(len(d.Compare)), power)
 		if err != nil {
 			return err
 		}
@@ -191,7 +196,9 @@ func (s PairSummary) says() string {
 	case s.Holm < alpha:
 		return fmt.Sprintf("Of the pairs with both rewards %s differs from %s by %+.2f (p %s), but what has no verdict could undo that", s.Second, s.First, *s.Mean, P(s.Holm))
 	case s.LeastP >= alpha:
-		return fmt.Sprintf("No difference is shown, and none could be: %d %s give a p of %s at least", s.Units, s.Over, P(s.LeastP))
+		return fmt.Sprintf("No difference between %s and %s is shown, and none could be: %d %s give a p of %s at least", s.First, s.Second, s.Units, s.Over, P(s.LeastP))
+	case s.Smallest != nil && *s.Smallest > 1:
+		return fmt.Sprintf("No difference between %s and %s is shown, and none would have been in %.0f of 100 such experiments: what so many %s show is more than rewards can differ", s.First, s.Second, 100*power, s.Over)
 	case s.Smallest != nil:
 		return fmt.Sprintf("No difference between %s and %s is shown; one of %.2f would have been, in %.0f of 100 such experiments", s.First, s.Second, *s.Smallest, 100*power)
 	}

@@ -21,6 +21,7 @@ type Row struct {
 	Seconds           *float64 // nil: not known
 	Dollars           *float64
 	Tokens            *float64
+	Again             int // earlier attempts that infrastructure ended
 	Faults            int // that it met
 	Spoilt, Recovered int // of these: that spoilt a call, and that it recovered from
 }
@@ -42,6 +43,7 @@ type Design struct {
 	Tasks   []string `json:"tasks"`
 	Trials  int      `json:"trials"`
 	Seed    int64    `json:"seed"`
+	LeftOut []string `json:"left_out,omitempty"` // tasks that were asked for and that not every arm can be played on
 	Arms    []Arm    `json:"-"`
 	Compare [][2]int `json:"-"` // arms by their numbers: the second is compared with the first
 }
@@ -68,6 +70,7 @@ type Counts struct {
 	Infrastructure int `json:"infrastructure"`
 	Unfinished     int `json:"unfinished"`
 	NotPlayed      int `json:"not_played"`
+	Again          int `json:"played_again"` // attempts that infrastructure ended and that were made once more: they count nowhere else
 }
 
 // Open is how many episodes have no answer.
@@ -122,7 +125,7 @@ type ArmSummary struct {
 	Counts
 	Reward    stats.Description `json:"reward"`          // of the episodes that were graded
 	Bounds    [2]float64        `json:"reward_bounds"`   // of the mean over all that was planned
-	Interval  *stats.Interval   `json:"reward_interval"` // of the mean, bootstrapped over tasks; nil where there is none
+	Interval  *stats.Interval   `json:"reward_interval"` // of the mean over all that was planned, bootstrapped over tasks: from the low end were all that is open as bad as can be, to the high end were it as good; nil where there is none
 	Pass      Rate              `json:"pass"`
 	Gates     []GateRate        `json:"gates"`
 	Chances   []Chance          `json:"chances"`
@@ -133,6 +136,7 @@ type ArmSummary struct {
 	Spoilt    int               `json:"faults_spoilt"`
 	Recovered int               `json:"faults_recovered"`
 	Tasks     []Cell            `json:"tasks"`
+	Graders   []tare.Digest     `json:"graders"` // that made its verdicts
 }
 
 // Flaky lists the tasks of which some episodes passed and some failed.
@@ -149,9 +153,13 @@ const (
 	fewest = 10 // tasks, below which a sample is small
 )
 
-// Summarize says what became of an experiment. Rows may be in any order; of each planned episode there is one.
+// Summarize says what became of an experiment. Rows may be in any order; of each planned episode there is one, and anything else is
+// an error, since what is there twice or not at all would shift every figure.
 func Summarize(d Design, rows []Row) (Summary, error) {
 	s := Summary{Schema: SummarySchema, Design: d, Arms: []ArmSummary{}, Pairs: []PairSummary{}, Terms: definitions(d)}
+	if err := check(d, rows); err != nil {
+		return s, err
+	}
 	byArm := make([]map[string][]Row, len(d.Arms))
 	for i := range byArm {
 		byArm[i] = map[string][]Row{}
@@ -190,15 +198,16 @@ func known(v tare.Verdict) bool {
 	return v.Reward != nil && (v.Outcome == tare.Pass || v.Outcome == tare.Fail)
 }
 
-// boundsOf is what the reward of a planned episode could be.
+// boundsOf is what the reward of a planned episode could be. Of one without a verdict, whose bounds say nothing or that it is known
+// all the same, it could be anything.
 func boundsOf(v tare.Verdict) [2]float64 {
 	switch {
 	case known(v):
 		return [2]float64{*v.Reward, *v.Reward}
-	case v.Outcome == "":
-		return [2]float64{0, 1}
+	case v.RewardBounds[0] < v.RewardBounds[1]:
+		return v.RewardBounds
 	}
-	return v.RewardBounds
+	return [2]float64{0, 1}
 }
 
 func (c *Counts) add(v tare.Verdict) {
@@ -245,7 +254,8 @@ func cellOf(task string, rows []Row) Cell {
 
 func summarizeArm(a Arm, d Design, byTask map[string][]Row) (ArmSummary, error) {
 	s := ArmSummary{Arm: a}
-	var rewards, means []float64
+	var rewards []float64
+	var ends [][2]float64 // of what is independent
 	var all []Row
 	for _, task := range d.Tasks {
 		rows := byTask[task]
@@ -253,23 +263,28 @@ func summarizeArm(a Arm, d Design, byTask map[string][]Row) (ArmSummary, error) 
 		s.Tasks = append(s.Tasks, c)
 		s.Bounds[0] += c.Bounds[0] / float64(len(d.Tasks))
 		s.Bounds[1] += c.Bounds[1] / float64(len(d.Tasks))
-		if c.Mean != nil {
-			means = append(means, *c.Mean)
+		if len(d.Tasks) > 1 {
+			ends = append(ends, c.Bounds)
 		}
 		for _, r := range rows {
+			if len(d.Tasks) == 1 {
+				ends = append(ends, boundsOf(r.Verdict))
+			}
 			all = append(all, r)
 			s.add(r.Verdict)
 			if known(r.Verdict) {
 				rewards = append(rewards, *r.Verdict.Reward)
 			}
 			s.Faults, s.Spoilt, s.Recovered = s.Faults+r.Faults, s.Spoilt+r.Spoilt, s.Recovered+r.Recovered
+			s.Again += r.Again
+			if g := r.Verdict.Grader; g != "" && !slices.Contains(s.Graders, g) {
+				s.Graders = append(s.Graders, g)
+			}
 		}
 	}
+	slices.Sort(s.Graders)
 	s.Reward = stats.Describe(rewards)
-	if len(d.Tasks) == 1 {
-		means = rewards
-	}
-	s.Interval = interval(means, d.Seed)
+	s.Interval = widest(ends, d.Seed)
 	var err error
 	if s.Pass, err = rate(s.Passed, s.Failed, s.Open(), d); err != nil {
 		return s, err
@@ -299,6 +314,27 @@ func interval(values []float64, seed int64) *stats.Interval {
 		return nil
 	}
 	return &i
+}
+
+// widest is the interval of a mean over values of which only bounds are known: from its low end over the lower ones to its high end
+// over the upper ones. Where either shows no interval it ends at the mean.
+func widest(bounds [][2]float64, seed int64) *stats.Interval {
+	low, high := make([]float64, len(bounds)), make([]float64, len(bounds))
+	for i, b := range bounds {
+		low[i], high[i] = b[0], b[1]
+	}
+	one, other := interval(low, seed), interval(high, seed)
+	if len(bounds) < 2 || one == nil && other == nil && slices.Equal(low, high) {
+		return nil
+	}
+	out := stats.Interval{Low: stats.Mean(low), High: stats.Mean(high)}
+	if one != nil {
+		out.Low = one.Low
+	}
+	if other != nil {
+		out.High = other.High
+	}
+	return &out
 }
 
 // units is what counts as independent: tasks, since attempts at one are alike; of one task, its trials.
@@ -333,7 +369,7 @@ func rate(right, wrong, open int, d Design) (Rate, error) {
 }
 
 // gates are the rates of the gates, in the order of the verdicts. A gate that asked nothing of an episode, or that was not reached
-// since another one had failed, is not counted; one that nobody could answer is open.
+// since another one had failed, is not counted; one that nobody could answer is open, and so is every gate of an episode without any.
 func gates(rows []Row, d Design) ([]GateRate, error) {
 	type tally struct{ right, wrong, open int }
 	by := map[string]*tally{}
@@ -359,9 +395,16 @@ func gates(rows []Row, d Design) ([]GateRate, error) {
 			}
 		}
 	}
+	none := 0
+	for _, r := range rows {
+		if len(r.Verdict.Gates) == 0 {
+			none++
+		}
+	}
 	out := []GateRate{}
 	for _, name := range order {
 		t := by[name]
+		t.open += none
 		r, err := rate(t.right, t.wrong, t.open, d)
 		if err != nil {
 			return nil, err

@@ -143,14 +143,30 @@ func comparisons(s experiment.Summary) section {
 	for _, p := range s.Pairs {
 		below := []string{p.Says + "."}
 		if p.Complete < p.Planned {
-			below = append(below, fmt.Sprintf("%d of %d pairs of episodes have both rewards; over all of them the difference could be anything from %+.2f to %+.2f.", p.Complete, p.Planned, p.Bounds[0], p.Bounds[1]))
+			below = append(below, fmt.Sprintf("%d of %d pairs of episodes have both rewards, with a mean of %s, of which the p speak; over all of them it could be anything from %+.2f to %+.2f.", p.Complete, p.Planned, signed(p.Mean), p.Bounds[0], p.Bounds[1]))
 		}
 		below = append(below, fmt.Sprintf("Of %s: both passed %d, only %s %d, only %s %d, neither %d.", counted(p.Complete, "pair"), p.Both, p.First, p.OnlyFirst, p.Second, p.OnlySecond, p.Neither))
 		sec.Lines = append(sec.Lines, Line{Cells: []string{
-			p.Second + " – " + p.First, signed(p.Mean), ends(p.Interval), fmt.Sprintf("%d, %d, %d", p.More, p.Less, p.Equal), experiment.P(p.Sign), experiment.P(p.Permutation), experiment.P(p.McNemar), number(p.Smallest),
+			p.Second + " – " + p.First, meanOf(p), ends(p.Interval), fmt.Sprintf("%d, %d, %d", p.More, p.Less, p.Equal), experiment.P(p.Sign), experiment.P(p.Permutation), experiment.P(p.McNemar), smallest(p.Smallest),
 		}, Below: below})
 	}
 	return sec
+}
+
+// meanOf is the mean difference, or its bounds where verdicts are missing.
+func meanOf(p experiment.PairSummary) string {
+	if p.Complete == p.Planned {
+		return signed(p.Mean)
+	}
+	return fmt.Sprintf("%+.2f to %+.2f", p.Bounds[0], p.Bounds[1])
+}
+
+// smallest is the smallest difference that would have shown; rewards differ by 1 at most.
+func smallest(f *float64) string {
+	if f != nil && *f > 1 {
+		return "none"
+	}
+	return number(f)
 }
 
 func armCounts(s experiment.Summary) section {
@@ -169,7 +185,7 @@ func armCounts(s experiment.Summary) section {
 }
 
 func armRewards(s experiment.Summary) section {
-	sec := section{Title: "Reward", Cols: []Column{{Head: "arm", Min: 16}, {Head: "mean of graded", Width: 6, Right: true}, {Head: "95 %"}, {Head: "could be"}, {Head: "median", Right: true}, {Head: "deviation", Right: true}, {Head: "min", Right: true}, {Head: "max", Right: true}, {Head: "passed"}, {Head: "95 %"}}}
+	sec := section{Title: "Reward", Cols: []Column{{Head: "arm", Min: 16}, {Head: "mean"}, {Head: "95 %"}, {Head: "of graded: median", Width: 10, Right: true}, {Head: "deviation", Right: true}, {Head: "min", Right: true}, {Head: "max", Right: true}, {Head: "passed"}, {Head: "95 %"}}}
 	for _, a := range s.Arms {
 		of := func(v float64) string {
 			if a.Reward.N == 0 {
@@ -177,7 +193,7 @@ func armRewards(s experiment.Summary) section {
 			}
 			return fmt.Sprintf("%.2f", v)
 		}
-		sec.Lines = append(sec.Lines, Line{Cells: []string{a.Name, of(a.Reward.Mean), ends(a.Interval), bounds(a.Bounds), of(a.Reward.Median), number(a.Reward.SD), of(a.Reward.Min), of(a.Reward.Max), rateText(a.Pass), ends(&a.Pass.Interval)}})
+		sec.Lines = append(sec.Lines, Line{Cells: []string{a.Name, bounds(a.Bounds), ends(a.Interval), of(a.Reward.Median), number(a.Reward.SD), of(a.Reward.Min), of(a.Reward.Max), rateText(a.Pass), ends(&a.Pass.Interval)}})
 	}
 	return sec
 }

@@ -58,6 +58,7 @@ type forest struct {
 	Ticks         []tick
 	Rows          []forestRow
 	Note          string
+	Worse, Better string // what the sides mean
 }
 
 type tick struct {
@@ -80,7 +81,7 @@ type forestRow struct {
 const (
 	plotWidth  = 960
 	plotLeft   = 330
-	plotRight  = 820
+	plotRight  = 785
 	plotRow    = 26
 	plotTop    = 14
 	mostInPlot = 60 // tasks; above, only the mean is drawn
@@ -92,14 +93,7 @@ func newExperimentPage(s experiment.Summary, r Result) experimentPage {
 		Title: line(headOf(s), nameLimit), Plan: line(planOf(s), reasonLimit), When: when(r.Rows), Proof: newProof(g, nil), ProofNote: proofNote(g), Harness: g.harnessLines(),
 	}
 	for _, pair := range s.Pairs {
-		class := "none"
-		switch {
-		case pair.Holm < 0.05 && pair.Bounds[0] > 0:
-			class = "pass"
-		case pair.Holm < 0.05 && pair.Bounds[1] < 0:
-			class = "fail"
-		}
-		p.Says = append(p.Says, badge{class, line(pair.Says, reasonLimit)})
+		p.Says = append(p.Says, badge{shownClass(pair), line(pair.Says, reasonLimit)})
 		p.Plots = append(p.Plots, newForest(pair))
 	}
 	for _, a := range s.Arms {
@@ -120,6 +114,9 @@ func newExperimentPage(s experiment.Summary, r Result) experimentPage {
 			sec.Texts[i] = line(sec.Texts[i], reasonLimit)
 		}
 		for i, l := range sec.Lines {
+			for _, b := range l.Below[min(1, len(l.Below)):] { // the first is said above
+				sec.Texts = append(sec.Texts, line(l.Cells[0]+": "+b, reasonLimit))
+			}
 			sec.Lines[i].Below = nil
 			for k := range l.Cells {
 				l.Cells[k] = line(l.Cells[k], nameLimit)
@@ -128,6 +125,17 @@ func newExperimentPage(s experiment.Summary, r Result) experimentPage {
 		p.Sections = append(p.Sections, sec)
 	}
 	return p
+}
+
+// shownClass is that of what a comparison shows.
+func shownClass(pair experiment.PairSummary) string {
+	switch {
+	case pair.Holm < 0.05 && pair.Bounds[0] > 0:
+		return "pass"
+	case pair.Holm < 0.05 && pair.Bounds[1] < 0:
+		return "fail"
+	}
+	return "none"
 }
 
 func newArmCell(c experiment.Cell) armCell {
@@ -151,7 +159,8 @@ func newArmCell(c experiment.Cell) armCell {
 func newForest(pair experiment.PairSummary) forest {
 	f := forest{
 		Title: line(fmt.Sprintf("%s – %s", pair.Second, pair.First), nameLimit), Width: plotWidth, Left: plotLeft, Right: plotRight,
-		Note: "To the right of the line the second arm did better. A dot is a task's mean difference, a bar what it could be where verdicts are missing; the diamond is the mean over tasks with its 95 % interval.",
+		Worse: "← " + clip(line(pair.First, nameLimit), 36) + " better", Better: clip(line(pair.Second, nameLimit), 36) + " better →",
+		Note: "A dot is a task's mean difference, a bar what it could be where verdicts are missing; the diamond is the mean over tasks with its 95 % interval. What has a colour is on one side of the line; the diamond has one where a difference is shown.",
 	}
 	f.Alt = fmt.Sprintf("Differences in reward of %s, task by task", f.Title)
 	reach := 0.1
@@ -171,7 +180,7 @@ func newForest(pair experiment.PairSummary) forest {
 		}
 	}
 	reach = math.Ceil(reach/step-1e-9) * step
-	x := func(v float64) float64 { return plotLeft + (v/reach+1)/2*(plotRight-plotLeft) }
+	x := func(v float64) float64 { return math.Round(10*(plotLeft+(v/reach+1)/2*(plotRight-plotLeft))) / 10 }
 	f.Zero = x(0)
 	for v := -reach; v <= reach+step/2; v += step {
 		text := fmt.Sprintf("%+.2f", v)
@@ -200,11 +209,14 @@ func newForest(pair experiment.PairSummary) forest {
 		if d.Mean != nil {
 			row.Has, row.Mean, row.Class = true, x(*d.Mean), signClass(*d.Mean)
 		}
+		if d.Bounds[0] < 0 && d.Bounds[1] > 0 { // it could go either way
+			row.Class = "none"
+		}
 		add(row)
 	}
 	total := forestRow{Name: fmt.Sprintf("mean over %d %s", pair.Units, pair.Over), Value: signed(pair.Mean), Total: true, Class: "none"}
 	if pair.Mean != nil {
-		total.Has, total.Mean, total.Class = true, x(*pair.Mean), signClass(*pair.Mean)
+		total.Has, total.Mean, total.Class = true, x(*pair.Mean), shownClass(pair)
 		if pair.Interval != nil {
 			total.Interval, total.Low, total.End = true, x(pair.Interval.Low), x(pair.Interval.High)
 			total.Value += " [" + ends(pair.Interval) + "]"
@@ -214,7 +226,7 @@ func newForest(pair experiment.PairSummary) forest {
 	add(total)
 	last := &f.Rows[len(f.Rows)-1]
 	last.Diamond = fmt.Sprintf("%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f", last.Mean-7, last.Y, last.Mean, last.Y-7, last.Mean+7, last.Y, last.Mean, last.Y+7)
-	f.Height = int(y) + 34
+	f.Height = int(y) + 54
 	f.Ticks = slices.Clip(f.Ticks)
 	return f
 }
@@ -230,7 +242,10 @@ func signClass(v float64) string {
 }
 
 // Axis is where the plot ends, above the numbers.
-func (f forest) Axis() int { return f.Height - 26 }
+func (f forest) Axis() int { return f.Height - 46 }
 
 // Below is where the numbers of the axis stand.
-func (f forest) Below() int { return f.Height - 8 }
+func (f forest) Below() int { return f.Height - 28 }
+
+// Foot is where it is said what the sides mean.
+func (f forest) Foot() int { return f.Height - 8 }

@@ -123,11 +123,11 @@ func TestForest(t *testing.T) {
 	s, _ := experimentOf(t, "")
 	f := newForest(s.Pairs[0])
 	for i, row := range f.Rows {
-		if !row.Has || (row.Mean > f.Zero) != (row.Class == "pass") || row.Mean < f.Left || row.Mean > f.Right || row.Y > float64(f.Axis()) {
+		if !row.Has || !row.Total && (row.Mean > f.Zero) != (row.Class == "pass") || row.Mean < f.Left || row.Mean > f.Right || row.Y > float64(f.Axis()) {
 			t.Errorf("row %d: %+v, zero at %v", i, row, f.Zero)
 		}
 	}
-	if last := f.Rows[len(f.Rows)-1]; !last.Total || !last.Interval || last.Low > last.Mean || last.End < last.Mean {
+	if last := f.Rows[len(f.Rows)-1]; !last.Total || last.Class != "none" || !last.Interval || last.Low > last.Mean || last.End < last.Mean {
 		t.Errorf("the mean: %+v", last)
 	}
 	open := newForest(s.Pairs[1])

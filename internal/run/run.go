@@ -108,6 +108,7 @@ type Event struct {
 	Attempt int
 	Done    bool
 	Resumed bool // it was finished before
+	Lost    bool // this attempt was ended by infrastructure, and there is a further one
 	Result  Result
 	Took    time.Duration
 }
@@ -212,6 +213,7 @@ func (r *Rig) one(ctx context.Context, id string, job Job, tell func(Event)) (Re
 			tell(Event{Job: job, Attempt: attempt, Done: true, Result: res, Took: time.Since(began)})
 			return res, nil
 		}
+		tell(Event{Job: job, Attempt: attempt, Lost: true, Result: res, Took: time.Since(began)})
 	}
 }
 
