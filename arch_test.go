@@ -68,6 +68,9 @@ var allow = map[string][]string{
 	"soak":                {},
 	"store/storetest":     {},
 
+	// what users are shown
+	"examples/two-builds/server": {}, // a server that is compared, and no part of tare
+
 	// made at build time
 	"suites/pack": {"suite"},
 }

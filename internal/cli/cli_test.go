@@ -64,7 +64,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("BIN", bin)
 			env.Setenv("SCENARIOS", filepath.Join(root, "suites", "scenarios"))
 			env.Setenv("CANARIES", filepath.Join(root, "internal", "cli", "testdata", "seed-canaries"))
-			env.Setenv("NOTES", filepath.Join(root, "internal", "cli", "testdata", "two-builds"))
+			env.Setenv("EXAMPLES", filepath.Join(root, "examples"))
 			env.Setenv("TASKS", filepath.Join(root, "internal", "cli", "testdata", "tasks"))
 			env.Setenv("TARE_STATE", filepath.Join(env.WorkDir, "state"))
 			return nil
@@ -237,7 +237,7 @@ func buildNotes(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: build-notes DIR")
 	}
 	for name, flags := range map[string]string{"notes-1": "", "notes-2": "-X main.exact=yes"} {
-		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", flags, "-o", filepath.Join(ts.MkAbs(args[0]), name), "./testdata/two-builds/server")
+		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", flags, "-o", filepath.Join(ts.MkAbs(args[0]), name), "../../examples/two-builds/server")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		out, err := build.CombinedOutput()
 		if err != nil {
