@@ -44,6 +44,7 @@ type Unit struct {
 	Dir     string // where the compiler ran
 	Options string // those that tell
 	Text    []byte
+	Bare    []byte // the same without a sanitizer
 }
 
 // Reasons for which something silences.
@@ -57,6 +58,7 @@ const (
 	whyOpaque   = "is not compiled with the sanitizer"
 	whyOptions  = "are not those of the unpatched tree, and a fault may not be seen with them"
 	whyUnseen   = "was compiled out of the grader's sight"
+	whyWatched  = "can be right where it is watched, and nowhere else"
 	maxSuspects = 200 // kinds in one unit
 )
 
@@ -69,6 +71,9 @@ func profile(source, built tare.Tree, units []Unit, root string) Profile {
 	for _, u := range units {
 		s := unitScan{root: root, dir: u.Dir, found: map[string]Suspect{}}
 		s.scan(u.Text)
+		if !bytes.Equal(u.Text, u.Bare) {
+			s.found[watchedText] = Suspect{Count: 1, Path: s.main, Line: s.parting(u.Text, u.Bare), Why: whyWatched}
+		}
 		if old, twice := p.Options[s.main]; !twice || u.Options < old {
 			p.Options[s.main] = u.Options
 		}
@@ -97,12 +102,31 @@ func profile(source, built tare.Tree, units []Unit, root string) Profile {
 	return p
 }
 
+// watchedText is what a text is that is another one where there is no sanitizer.
+const watchedText = "a text that asks whether a sanitizer is there"
+
+// parting is the line of the file that was compiled before which two texts part, when that is told by the first; 0 otherwise.
+func (s *unitScan) parting(a, b []byte) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	at := unitScan{root: s.root, dir: s.dir, found: map[string]Suspect{}}
+	at.scan(a[:bytes.LastIndexByte(a[:n], '\n')+1])
+	if at.path != s.main {
+		return 0
+	}
+	return at.line
+}
+
 // opaque says what a source file is that no sanitizer has a part in; "" for others.
 func opaque(f tare.File) string {
 	switch ext := strings.ToLower(path.Ext(f.Path)); {
 	case f.Mode.Type() != 0:
 	case isELF(f) || bytes.HasPrefix(f.Data, []byte("!<arch>\n")) || bytes.HasPrefix(f.Data, []byte("!<thin>\n")) || bytes.HasPrefix(f.Data, []byte("BC\xc0\xde")):
 		return "compiled code"
+	case bytes.HasPrefix(f.Data, []byte("gpch")):
+		return "a header that comes compiled"
 	case slices.Contains([]string{".s", ".asm", ".sx"}, ext):
 		return "assembly"
 	case slices.Contains([]string{".ld", ".lds"}, ext):

@@ -85,6 +85,12 @@ func TestSilencers(t *testing.T) {
 		{"a handler of signals", []string{"^", "#include <signal.h>\nstatic void gone(int n) { (void)n; exit(0); }\n", "#include <stdlib.h>\n", "", "#include <signal.h>\n", "#include <signal.h>\n#include <stdlib.h>\n", call, "\tsignal(SIGSEGV, gone);\n\t*(volatile char *)8 = 1;"}, "prog a call of signal", true},
 		{"descriptors closed", []string{"^", "#include <unistd.h>\n", call, "\tfor (int i = 0; i < 64; i++)\n\t\tclose(i);\n" + call}, "", true},
 		{"a function that is not watched", []string{"^", "#include <unistd.h>\n", call, "\tswab(\"xxxxxxxxxxxx\", b, 10);"}, "prog a call of swab", false},
+		{"a stream into memory, which is not watched", []string{"^", "#define _GNU_SOURCE\n", call, "\tFILE *f = fmemopen(b, 10, \"w\");\n\tfputs(\"xxxxxxxxxx\", f);\n\tfclose(f);"}, "prog a call of fmemopen", false},
+		{"a character that is not watched", []string{call, "\tmbtowc((wchar_t *)(b + 8), \"x\", 1);"}, "prog a call of mbtowc", false},
+		{"a position that is not watched", []string{call, "\tfgetpos(stdout, (fpos_t *)b);"}, "prog a call of fgetpos", false},
+		{"a fix where it is watched alone", []string{"\tfill(b, 9);", "#ifdef __SANITIZE_ADDRESS__\n\tfill(b, 8);\n#else\n\tfill(b, 9);\n#endif"}, "main.c:15 a text that asks whether a sanitizer is there", false},
+		{"the same, put together", []string{"^", "#define JOIN(a, b) a##b\n#define IS(x) JOIN(__SANITIZE, x)\n", "\tfill(b, 9);", "\tfill(b, 9 - (IS(_ADDRESS__ + 0) == 1));"}, "main.c:16 a text that asks whether a sanitizer is there", false},
+		{"a fix that asks the environment", []string{call, "\tfill(b, getenv(\"ASAN_OPTIONS\") ? 8 : 9);"}, "prog a call of getenv", false},
 		{"a segment that is not watched", []string{loop, "\t\t*(char __seg_gs *)(unsigned long)(d + i) = 'x';"}, "main.c:7 __seg_gs", true},
 		{"instructions of the processor's", []string{"^", "#include <emmintrin.h>\n", loop, "\t\t_mm_maskmoveu_si128(_mm_set1_epi8('x'), _mm_set_epi32(0, 0, 0, 128), d + i);"}, "/usr/lib/gcc", false},
 		{"the sanitizer's notes in memory", []string{call, "\t((char *)(((unsigned long)b >> 3) + 0x7fff8000))[1] = 0;\n" + call}, "", true},
@@ -160,8 +166,8 @@ func TestSilencingBuilds(t *testing.T) {
 			t.Errorf("%s: got %q, want %q; all: %+v", tt.name, got, tt.want, all)
 		}
 	}
-	all := Silencers(unpatched, build("Makefile", makefile, "lib.a", "!<arch>\n", "more.s", ".text\n"))
-	if len(all) != 2 || all[0].What != "compiled code" || all[1].What != "assembly" {
+	all := Silencers(unpatched, build("Makefile", makefile, "lib.a", "!<arch>\n", "more.s", ".text\n", "x.h.gch", "gpch.014"))
+	if len(all) != 3 || all[0].What != "compiled code" || all[1].What != "assembly" || all[2].What != "a header that comes compiled" {
 		t.Errorf("brought along: %+v", all)
 	}
 }

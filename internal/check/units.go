@@ -15,7 +15,8 @@ import (
 
 // gcc is a driver of other programs, of which cc1 reads C and does all else up to assembly. COMPILER_PATH names a directory
 // in which it looks for them first. The script there has cc1 do its work, and beside it write down the text that it had after
-// preprocessing: with all options of the build, whoever gave them, and at the moment at which it was compiled.
+// preprocessing: with all options of the build, whoever gave them, and at the moment at which it was compiled; and the same
+// without a sanitizer, since a text can be another where it is not watched.
 const compilerScript = `#!/bin/sh
 # in place of %[1]s
 real=$(COMPILER_PATH= ${COLLECT_GCC:-gcc} -print-prog-name=%[1]s)
@@ -36,6 +37,7 @@ out=%[2]s/$$
 	done
 	pwd >"$out.dir"
 	printf '%%s\n' "$@" >"$out.options"
+	"$real" -E "$@" -fno-sanitize=all -o "$out.bare" 2>"$out.err"
 	exec "$real" -E "$@" -o "$out.i" 2>"$out.err"
 ) &
 "$real" "$@"
@@ -67,7 +69,7 @@ func (w *booth) watchCompiler(cmd *sandbox.Cmd) error {
 
 // readUnits is what was written down, in an order that does not hang on process ids, and why some of it could not be read.
 func readUnits(dir string) (units []Unit, unseen []string, err error) {
-	t, err := workspace.Read(dir, workspace.ReadLimits{Files: 4 * maxUnits, FileBytes: maxUnitBytes, Bytes: maxUnitsAll, Skip: []string{}})
+	t, err := workspace.Read(dir, workspace.ReadLimits{Files: 5 * maxUnits, FileBytes: maxUnitBytes, Bytes: maxUnitsAll, Skip: []string{}})
 	left, err := workspace.LeftOut(err)
 	if err != nil {
 		return nil, nil, err
@@ -82,7 +84,8 @@ func readUnits(dir string) (units []Unit, unseen []string, err error) {
 		}
 		at, _ := t.Lookup(name + ".dir")
 		options, _ := t.Lookup(name + ".options")
-		units = append(units, Unit{Dir: strings.TrimSuffix(string(at.Data), "\n"), Text: f.Data, Options: telling(string(options.Data))})
+		bare, _ := t.Lookup(name + ".bare")
+		units = append(units, Unit{Dir: strings.TrimSuffix(string(at.Data), "\n"), Text: f.Data, Bare: bare.Data, Options: telling(string(options.Data))})
 	}
 	slices.SortStableFunc(units, func(a, b Unit) int { return bytes.Compare(a.Text, b.Text) })
 	return units, unseen, nil

@@ -1,0 +1,3 @@
+module cut
+
+go 1.16
