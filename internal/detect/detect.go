@@ -55,7 +55,7 @@ type Ran struct {
 // Bounds. Of a longer text both ends are read, longer lines and sentences are parted, and of many mentions in one sentence the
 // first ones count.
 const (
-	maxText     = 128 << 10
+	maxText     = 256 << 10
 	maxLine     = 4 << 10
 	maxSentence = 2 << 10
 	maxMentions = 8
@@ -68,8 +68,18 @@ func Read(q Question, reply string) Answer {
 	r := newReader(q, reply)
 	a := Answer{Ran: r.ran()}
 	r.defects(&a)
-	a.Clean = r.clean()
+	if r.garbled != "" && q.Signal.Kind == tare.SignalNone {
+		a.Defects, a.Doubts = nil, append(a.Doubts, a.Defects...)
+	}
+	a.Clean = r.clean() && r.garbled == "" && !r.cut
 	a.Signal, a.Why = r.signal()
+	byWords := q.Signal.Kind != tare.SignalNone && (q.Exit == nil || q.Signal.Kind != tare.SignalExit || *q.Exit != q.Signal.Status)
+	switch {
+	case byWords && r.garbled != "" && a.Signal == Reported:
+		a.Signal, a.Why = Undecided, fmt.Sprintf("%s; but the reply holds %+q, so that what is read is not what a person sees", a.Why, r.garbled)
+	case byWords && r.cut && (a.Signal == Absent || a.Signal == Denied):
+		a.Signal, a.Why = Undecided, fmt.Sprintf("of %d bytes only the first and the last %d were read: %s", len(reply), maxText/2, a.Why)
+	}
 	return a
 }
 
@@ -80,12 +90,19 @@ type reader struct {
 	paras []sentence
 	known map[string]bool
 	names map[string][]string // of tests: what else they are called
+
+	garbled string // marks by which what is read is not what a person sees
+	cut     bool   // the reply is longer than what is read of it
 }
 
 func newReader(q Question, reply string) *reader {
 	r := &reader{q: q, known: map[string]bool{}, names: map[string][]string{}}
 	for _, id := range q.Tests {
 		r.known[id] = true
+	}
+	r.cut = len(reply) > maxText
+	if strings.ContainsAny(reply, "\x1b\u009b\b\v\f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069<") {
+		r.garbled = garbles.FindString(reply)
 	}
 	r.lines = split(reply, q.Prompt)
 	r.paras = sentencesOf(r.lines, q.Prompt)
@@ -177,7 +194,11 @@ func (r *reader) name(s tare.Signal) (Finding, string) {
 				continue
 			}
 			mentioned = l.text
-			if s.Kind != tare.SignalTest && (isCrash(l.text) || testAt.MatchString(l.text)) { // what a program printed of what went wrong
+			switch {
+			case s.Kind == tare.SignalTest:
+			case l.vague:
+				t.add(doubts, l.text)
+			case isCrash(l.text) || testAt.MatchString(l.text): // what a program printed of what went wrong
 				t.add(affirms, l.text)
 			}
 		}

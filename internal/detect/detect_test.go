@@ -3,6 +3,7 @@ package detect
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,15 +19,20 @@ var knownTests = []string{
 }
 
 type example struct {
+	file   string
 	at     int // line
 	want   string
 	signal tare.Signal
 	reply  string
 }
 
-// examples reads what testdata/replies.txt says.
+// examples reads what testdata says of replies.
 func examples(t testing.TB) []example {
-	b, err := os.ReadFile("testdata/replies.txt")
+	return append(examplesIn(t, "replies.txt"), examplesIn(t, "adversaries.txt")...)
+}
+
+func examplesIn(t testing.TB, file string) []example {
+	b, err := os.ReadFile(filepath.Join("testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,12 +42,12 @@ func examples(t testing.TB) []example {
 		f := strings.Fields(head)
 		finding := map[string]bool{"reported": true, "denied": true, "absent": true, "undecided": true, "quiet": true, "noisy": true, "unsure": true}
 		if !ok || !finding[f[0]] { // "=== RUN" is a reply's
-			if len(out) > 0 {
+			if len(out) > 0 && !strings.HasPrefix(l, "# --- ") {
 				out[len(out)-1].reply += l + "\n"
 			}
 			continue
 		}
-		e := example{at: i + 1, want: f[0], signal: tare.Signal{Kind: tare.SignalKind(f[1])}}
+		e := example{file: file, at: i + 1, want: f[0], signal: tare.Signal{Kind: tare.SignalKind(f[1])}}
 		for _, w := range f[2:] {
 			switch {
 			case strings.HasPrefix(w, "@"):
@@ -76,14 +82,14 @@ func said1(a Answer, kind tare.SignalKind) string {
 
 func TestReplies(t *testing.T) {
 	list := examples(t)
-	if len(list) < 80 {
+	if len(list) < 230 {
 		t.Fatalf("%d examples were read", len(list))
 	}
 	for _, e := range list {
-		t.Run(fmt.Sprint("line ", e.at), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s:%d", e.file, e.at), func(t *testing.T) {
 			a := Read(Question{Signal: e.signal, Prompt: shownPrompt, Tests: knownTests}, e.reply)
 			if got := said1(a, e.signal.Kind); got != e.want {
-				t.Errorf("replies.txt:%d: %s, want %s: %s\n%+v\n%s", e.at, got, e.want, a.Why, a, e.reply)
+				t.Errorf("%s:%d: %s, want %s: %s\n%+v\n%s", e.file, e.at, got, e.want, a.Why, a, e.reply)
 			}
 		})
 	}
@@ -106,10 +112,37 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, reply, name string) {
 		for _, kind := range []tare.SignalKind{tare.SignalTest, tare.SignalException, tare.SignalText} {
 			a := Read(Question{Signal: tare.Signal{Kind: kind, Name: name}, Prompt: shownPrompt, Tests: knownTests}, reply)
-			if a.Signal == Reported && !strings.Contains(strings.ToLower(reply), strings.ToLower(name[strings.LastIndexAny(name, ":./")+1:])) {
+			if a.Signal == Reported && !strings.Contains(strings.ToLower(seen(reply)), strings.ToLower(name[strings.LastIndexAny(name, ":./")+1:])) {
 				t.Errorf("%s %q is reported by %q, which does not name it", kind, name, reply)
 			}
 		}
 		Cases(reply)
 	})
+}
+
+// TestLongReplies reads what is cut: a part of a sentence may lack its negation, and what was not read is not absent.
+func TestLongReplies(t *testing.T) {
+	const id = "tests/test_range.py::test_last_page"
+	log := strings.Repeat("building the next part of it\n", maxText/20)
+	for _, tt := range []struct {
+		name, reply string
+		kind        tare.SignalKind
+		want        string
+	}{
+		{"a sentence without its beginning", "I found no evidence that, " + strings.Repeat("as far as anybody can see, ", maxSentence/20) + "test_last_page fails.", tare.SignalTest, "undecided"},
+		{"a line without its beginning", "I found no evidence that " + strings.Repeat("as far as anybody can see ", maxLine/20) + "test_last_page fails.", tare.SignalTest, "undecided"},
+		{"in the middle of a log", log + "FAILED " + id + " - assert 2 == 3\n" + log, tare.SignalTest, "undecided"},
+		{"at the end of a log", log + "FAILED " + id + " - assert 2 == 3\n", tare.SignalTest, "reported"},
+		{"nowhere in a log", log + log, tare.SignalTest, "undecided"},
+		{"a clean control and a log", log + "4 passed in 0.03s\n", tare.SignalNone, "unsure"},
+		{"a clean control and a part of a sentence", "I found no evidence that, " + strings.Repeat("as far as anybody can see, ", maxSentence/20) + "anything fails.", tare.SignalNone, "unsure"},
+	} {
+		a := Read(Question{Signal: tare.Signal{Kind: tt.kind, Name: id}, Prompt: shownPrompt, Tests: knownTests}, tt.reply)
+		if tt.kind == tare.SignalNone {
+			a = Read(Question{Signal: tare.Signal{Kind: tt.kind}, Prompt: shownPrompt, Tests: knownTests}, tt.reply)
+		}
+		if got := said1(a, tt.kind); got != tt.want {
+			t.Errorf("%s: %s, want %s: %s", tt.name, got, tt.want, a.Why)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package detect
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // A lineKind says who speaks in a line.
@@ -16,57 +17,89 @@ const (
 
 // A line of a reply.
 type line struct {
-	text string
-	kind lineKind
-	item bool // of a list
+	text   string
+	kind   lineKind
+	item   bool // of a list
+	vague  bool // output that is shown as an example, quoted, or read from a file
+	broken bool // a part of a longer line
 }
 
 var (
-	escapes = regexp.MustCompile("\x1b(?:\\[[0-9;:?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\-_])")
+	escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-9;:?]*[ -/]*[@-~]|\x1b(?:\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[PX^_][^\x1b]*(?:\x1b\\\\)?|[@-OQ-WYZ\\\\])")
+	// What makes that what is read is not what a person sees: a cursor that moves back, what is erased, hidden or written from right to left.
+	garbles = regexp.MustCompile("(?:\x1b\\[|\u009b)(?:[0-9;]*[ABEFGHJSTdf]|(?:[0-79];)*8m)|\x1b[MPX^_]|[\b\v\f]|[\u202a-\u202e\u2066-\u2069]|<!--")
+	unseen  = strings.NewReplacer("\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "", "\u00ad", "", "\u00a0", " ", "\u2002", " ", "\u2003", " ", "\u2009", " ", "\u202f", " ", "\u3000", " ")
 	// A shell's or a log's way to show what is about to be run.
-	prompts = regexp.MustCompile(`^(?:\++ |[$%] |>>> |(?:[\w.-]+@[\w.-]+)?[:~/\w.-]*[$#] )`)
+	prompts = regexp.MustCompile(`^(?:\++ |[$%❯➜λ] |>>> |PS [A-Z]:[^>]*> |[A-Z]:\\[^>]*> ?|(?:[\w.-]+@[\w.-]+)?[:~/\w.-]*[$#] )`)
 	runs    = regexp.MustCompile(`(?i)^(?:\[[^\]]*\] *)?(?:running|run|executing|exec|invoking|command|cmd|calling|launching|args?|argv)\b[ :=]+`)
 	program = regexp.MustCompile(`(?:^|[\s/"'` + "`" + `])(?:pytest|python3?|unittest|go|make|cmake|ctest|sh|bash|env|timeout|gcc|clang|cc|node|npm|npx|cargo|tox)(?:\s|["'` + "`" + `]|$)`)
 	bullet  = regexp.MustCompile(`^\s*(?:[-*•+]|\d{1,3}[.)])\s+`)
-	fence   = regexp.MustCompile("^\\s*(?:```|~~~)")
+	fence   = regexp.MustCompile("^\\s*(?:```|~~~)\\s*([\\w+-]*)")
+	// A command without a prompt before it, and what shows files.
+	bare    = regexp.MustCompile(`^(?:[\w./-]*/)?(?:pytest|python3?|go (?:test|run|vet)|make|ctest|unittest)((?: +[-./\w:=\[\]]+)+?)(?: *(?:\|\||&&|[;|>]|2>).*)?$`)
+	viewer  = regexp.MustCompile(`(?:^|[\s;&|])(?:cat|bat|head|tail|less|more|type|grep|sed|awk|echo|printf|git (?:show|log|diff))\s`)
+	jsonArg = regexp.MustCompile(`"(?:command|cmd|args?|argv|input|script)" *:`)
+	source  = regexp.MustCompile(`^\s*(?:(?:async )?def \w+\(.*|class \w+.*:|func [(\w].*\{.*|@\w[\w.]*(?:\(.*\))?|except\b.*:.*|raise \w+(?:\(.*\))?|assert .*(?:[=!<>]=|[<>]| is | in ).*|try:|finally:|#include .*)$`)
 )
+
+// codes are the languages of fenced blocks that hold programs and not what these print.
+var codes = words(`python py python3 go golang c cpp c++ h java js javascript ts typescript rust ruby diff patch yaml yml toml html xml`)
+
+// shown are words by which a line says of the output below it that it is an example, or somebody else's.
+func shown(head string) bool {
+	ws := wordsOf(head, 0, 0)
+	return strings.HasSuffix(strings.TrimRight(head, " *_`"), ":") && (anyOf(ws, heads) || attributed(ws))
+}
 
 // split parts a reply into lines, in valid UTF-8 and without what colours a terminal, and says of each who speaks.
 func split(reply, prompt string) []line {
-	if len(reply) > maxText { // what matters stands at either end
-		reply = reply[:maxText/2] + "\n" + reply[len(reply)-maxText/2:]
-	}
-	reply = strings.ToValidUTF8(reply, "\ufffd")
-	reply = escapes.ReplaceAllString(reply, "")
-	reply = frame.ReplaceAllString(reply, "$1:$2")
-	shown := map[string]bool{}
+	reply = unfold(frame.ReplaceAllString(seen(reply), "$1:$2"))
+	prompted := map[string]bool{}
 	for _, l := range strings.Split(prompt, "\n") {
 		if l = squeeze(l); l != "" {
-			shown[l] = true
+			prompted[l] = true
 		}
 	}
 	whole := squeeze(prompt)
 	var out []line
-	for _, text := range parts(strings.Split(reply, "\n"), maxLine) {
+	code, vague := false, false
+	for _, part := range parts(strings.Split(reply, "\n"), maxLine) {
+		text := part.text
 		if i := strings.LastIndexByte(strings.TrimRight(text, "\r"), '\r'); i >= 0 {
 			text = text[i+1:] // a progress bar writes over itself
 		}
 		text = strings.TrimRight(text, "\r \t")
-		l := line{text: text, item: bullet.MatchString(text)}
+		if m := fence.FindStringSubmatch(text); m != nil {
+			code = !code && codes[strings.ToLower(m[1])]
+			continue
+		}
+		l := line{text: text, item: bullet.MatchString(text), broken: part.broken}
 		flat := squeeze(text)
 		switch {
-		case fence.MatchString(text):
-			continue
-		case strings.HasPrefix(flat, "> ") && !strings.HasPrefix(flat, "> E") || isEcho(flat):
+		case strings.HasPrefix(flat, "> ") && !strings.HasPrefix(flat, "> E"):
 			l.kind = echoed
-		case shown[flat] || strings.Count(flat, " ") >= 3 && strings.Contains(whole, flat):
+		case isEcho(flat):
+			l.kind, vague = echoed, viewer.MatchString(flat)
+		case prompted[flat] || strings.Count(flat, " ") >= 3 && strings.Contains(whole, flat):
 			l.kind = echoed
 		case isOutput(text):
-			l.kind = output
+			l.kind, l.vague = output, vague
+		case code || source.MatchString(text):
+			l.kind = echoed
+		case flat != "":
+			vague = shown(flat)
 		}
 		out = append(out, l)
 	}
 	return out
+}
+
+// seen is what a person sees of a reply: in valid UTF-8, without what colours a terminal. Of one that is too long both ends are kept.
+func seen(reply string) string {
+	if len(reply) > maxText {
+		reply = reply[:maxText/2] + "\n" + reply[len(reply)-maxText/2:]
+	}
+	return unseen.Replace(escapes.ReplaceAllString(strings.ToValidUTF8(reply, "\ufffd"), ""))
 }
 
 // isEcho reports whether a line shows a command rather than what came of it.
@@ -74,8 +107,17 @@ func isEcho(flat string) bool {
 	if m := prompts.FindString(flat); m != "" && strings.TrimSpace(flat[len(m):]) != "" {
 		return !strings.HasPrefix(m, "# ") // a heading
 	}
+	if m := bare.FindStringSubmatch(flat); m != nil && strings.ContainsAny(m[1], "-/:") && !speaks(m[1]) || jsonArg.MatchString(flat) {
+		return true
+	}
 	m := runs.FindString(flat)
 	return m != "" && program.MatchString(flat[len(m)-1:])
+}
+
+// speaks reports whether words say something, as the words of a command do not.
+func speaks(text string) bool {
+	ws := wordsOf(text, 0, 0)
+	return anyOf(ws, finding) || anyOf(ws, failing) || anyOf(ws, passing) || anyOf(ws, tells)
 }
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -94,6 +136,8 @@ type sentence struct {
 	head  string // the line that announced the list, if there was one
 	quote []span // what is repeated of the prompt
 	first bool   // of its paragraph
+	// broken says that it is a part of something longer, of which the rest may say otherwise.
+	broken bool
 }
 
 type span struct{ from, to int }
@@ -119,12 +163,13 @@ func sentencesOf(lines []line, prompt string) []sentence {
 	}
 	var out []sentence
 	var para []string
-	item := false
+	item, broken := false, false
 	head := ""
 	flush := func() {
 		first := true
-		for _, text := range cut(strings.Join(para, " ")) {
-			s := sentence{text: text, item: item, first: first}
+		for _, part := range cut(strings.Join(para, " ")) {
+			text := part.text
+			s := sentence{text: text, item: item, first: first, broken: part.broken || broken}
 			if item {
 				s.head = head
 			}
@@ -136,10 +181,10 @@ func sentencesOf(lines []line, prompt string) []sentence {
 			head = ""
 			if last := strings.TrimRight(para[n-1], " *_"); strings.HasSuffix(last, ":") {
 				parts := cut(strings.Join(para, " "))
-				head = parts[len(parts)-1]
+				head = parts[len(parts)-1].text
 			}
 		}
-		para = nil
+		para, broken = nil, false
 	}
 	for _, l := range lines {
 		blank := strings.TrimSpace(l.text) == ""
@@ -150,7 +195,7 @@ func sentencesOf(lines []line, prompt string) []sentence {
 		if l.kind != prose || blank {
 			continue
 		}
-		item = item || l.item
+		item, broken = item || l.item, broken || l.broken
 		text := strings.TrimSpace(l.text)
 		if l.item {
 			text = strings.TrimSpace(bullet.ReplaceAllString(l.text, ""))
@@ -175,13 +220,16 @@ func sentencesOf(lines []line, prompt string) []sentence {
 
 // looksLikeData reports whether a line is a record of its own and no part of running text.
 func looksLikeData(text string) bool {
+	if r, n := utf8.DecodeRuneInString(text); n > 1 && (failing[string(r)] || passing[string(r)]) {
+		return true // a tick or a cross
+	}
 	return strings.ContainsAny(text, "{}\t") || strings.Contains(text, "::") && strings.Count(text, " ") <= 3
 }
 
 var sentenceEnd = regexp.MustCompile(`[.!?]+["')\]*_]*(?:\s+|$)`)
 
 // cut parts running text into sentences.
-func cut(text string) []string {
+func cut(text string) []part {
 	var out []string
 	for text != "" {
 		m := sentenceEnd.FindStringIndex(text)
@@ -205,15 +253,22 @@ func cut(text string) []string {
 	return parts(out, maxSentence)
 }
 
+// A part is a text, or a part of one that is too long.
+type part struct {
+	text   string
+	broken bool
+}
+
 // parts cuts what is longer than most.
-func parts(list []string, most int) []string {
-	var out []string
+func parts(list []string, most int) []part {
+	var out []part
 	for _, s := range list {
+		broken := len(s) > most
 		for len(s) > most {
-			out = append(out, strings.ToValidUTF8(s[:most], ""))
+			out = append(out, part{strings.ToValidUTF8(s[:most], ""), true})
 			s = s[most:]
 		}
-		out = append(out, strings.ToValidUTF8(s, ""))
+		out = append(out, part{strings.ToValidUTF8(s, ""), broken})
 	}
 	return out
 }

@@ -8,9 +8,11 @@ import (
 
 // A result is one line of a program that says how a test came out.
 type result struct {
-	id   string
-	says polarity // affirms: it failed
-	text string
+	id      string
+	says    polarity // affirms: it failed
+	text    string
+	vague   bool // the line is an example, a quotation, or read from a file
+	heading bool // it heads what pytest tells of a failure, and may be a part of the id
 }
 
 const idForm = `[^\s:"'` + "`" + `]+(?:::[^\s"'` + "`" + `]+)+`
@@ -27,6 +29,8 @@ var (
 	goOther     = regexp.MustCompile(`^(=== (RUN|PAUSE|CONT|NAME)\b|PASS$|FAIL$|exit status \d+$|goroutine \d+ \[)`)
 	tap         = regexp.MustCompile(`^(not ok|ok) \d+\b(?: - | )?([^#\s]\S*)?(.*)$`)
 	bars        = regexp.MustCompile(`^(=+|-+|_+) .* (=+|-+|_+)$|^(={6,}|-{6,})$`)
+	failed      = regexp.MustCompile(`^_{2,} (?:ERROR at (?:setup|teardown) of )?(\S+) _{2,}$`)
+	section     = regexp.MustCompile(`^=+ (?:FAILURES|ERRORS) =+$`)
 	counts      = regexp.MustCompile(`(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)\b`)
 	ranTests    = regexp.MustCompile(`^Ran (\d+) tests? in [\d.]+s$`)
 	unittestSum = regexp.MustCompile(`^(OK|FAILED)(?: \((.*)\))?$`)
@@ -87,14 +91,15 @@ func verdict(word string) polarity {
 // results lists what the reply's output says of single tests.
 func (r *reader) results() []result {
 	var out []result
-	pending := ""
+	pending, failures := "", false
 	for _, l := range r.lines {
 		if l.kind == echoed {
 			continue
 		}
 		text := strings.TrimRight(l.text, " ")
+		from := len(out)
 		if m := unittestEnd.FindStringSubmatch(text); pending != "" && m != nil && !unittest.MatchString(text) {
-			out = append(out, result{pending, verdict(m[1]), text}) // a test with a description, which stands on a line of its own
+			out = append(out, result{id: pending, says: verdict(m[1]), text: text}) // a test with a description, which stands on a line of its own
 		}
 		pending = ""
 		if l.kind != output {
@@ -103,22 +108,28 @@ func (r *reader) results() []result {
 		switch {
 		case pytestLine.MatchString(text):
 			m := pytestLine.FindStringSubmatch(text)
-			out = append(out, result{m[1], verdict(m[2]), text})
+			out = append(out, result{id: m[1], says: verdict(m[2]), text: text})
 		case pytestShort.MatchString(text):
 			m := pytestShort.FindStringSubmatch(text)
-			out = append(out, result{m[2], verdict(m[1]), text})
+			out = append(out, result{id: m[2], says: verdict(m[1]), text: text})
 		case unittest.MatchString(text):
 			m := unittest.FindStringSubmatch(text)
-			out = append(out, result{qualify(m[1], m[2]), verdict(m[3]), text})
+			out = append(out, result{id: qualify(m[1], m[2]), says: verdict(m[3]), text: text})
 		case unittestBad.MatchString(text):
 			m := unittestBad.FindStringSubmatch(text)
-			out = append(out, result{qualify(m[2], m[3]), affirms, text})
+			out = append(out, result{id: qualify(m[2], m[3]), says: affirms, text: text})
 		case unittestAt.MatchString(text):
 			m := unittestAt.FindStringSubmatch(text)
 			pending = qualify(m[1], m[2])
 		case goLine.MatchString(text):
 			m := goLine.FindStringSubmatch(text)
-			out = append(out, result{m[2], verdict(m[1]), text})
+			out = append(out, result{id: m[2], says: verdict(m[1]), text: text})
+		case failed.MatchString(text):
+			if m := failed.FindStringSubmatch(text); failures {
+				out = append(out, result{id: m[1], says: affirms, text: text, heading: true})
+			}
+		case strings.HasPrefix(text, "==="):
+			failures = section.MatchString(text)
 		case tap.MatchString(text):
 			m := tap.FindStringSubmatch(text)
 			says := verdict(m[1])
@@ -126,8 +137,11 @@ func (r *reader) results() []result {
 				says = doubts
 			}
 			if m[2] != "" {
-				out = append(out, result{m[2], says, text})
+				out = append(out, result{id: m[2], says: says, text: text})
 			}
+		}
+		for i := from; i < len(out) && l.vague; i++ {
+			out[i].says, out[i].vague = doubts, true
 		}
 	}
 	return out
@@ -146,7 +160,7 @@ func (r *reader) ran() Ran {
 	out := Ran{Tests: -1}
 	seen := map[string]bool{}
 	for _, res := range r.results() {
-		if seen[res.id] {
+		if seen[res.id] || res.heading || res.vague {
 			continue
 		}
 		seen[res.id] = true
@@ -159,7 +173,7 @@ func (r *reader) ran() Ran {
 	total, packages := 0, 0
 	counted := false
 	for _, l := range r.lines {
-		if l.kind == echoed {
+		if l.kind == echoed || l.vague {
 			continue
 		}
 		text := strings.TrimSpace(l.text)
@@ -206,7 +220,7 @@ func (r *reader) ran() Ran {
 func (r *reader) toldCount() (int, bool) {
 	n, ok := 0, false
 	for _, l := range r.lines {
-		if l.kind == echoed {
+		if l.kind == echoed || l.vague {
 			continue
 		}
 		for _, form := range []*regexp.Regexp{said, counts} {
@@ -249,6 +263,9 @@ func Cases(output string) []Case {
 	var out []Case
 	at := map[string]int{}
 	for _, res := range r.results() {
+		if res.heading {
+			continue
+		}
 		i, ok := at[res.id]
 		if !ok {
 			i = len(out)

@@ -2,8 +2,10 @@ package detect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"tare"
 	"tare/internal/claims"
 )
 
@@ -28,11 +30,11 @@ func words(list string) map[string]bool {
 var (
 	// Words by which a text says that something fails: of themselves, and only with a word of finding in the same clause.
 	failing = words(`fail fails failed crash crashes crashed hang hangs hung panics panicked segfaults segfaulted broke breaks
-		aborts aborted throws threw raises raised errored regressed misbehaves overflows timed`)
+		aborts aborted throws threw raises raised errored regressed misbehaves overflows timed ❌ ✗ ✘ ✖`)
 	faulty = words(`failing failure failures error errors bug bugs defect defects regression regressions exception exceptions
 		fault faults broken wrong incorrect incorrectly buggy faulty throwing raising panic crashing hanging drops loses
 		off-by-one mismatch overflow leak leaks`)
-	passing = words(`pass passes passed passing ok okay succeed succeeds succeeded green fine correct correctly clean healthy sound`)
+	passing = words(`pass passes passed passing ok okay succeed succeeds succeeded green fine correct correctly clean healthy sound success successful ✅ ✓ ✔`)
 	finding = words(`found find finds detected detect detects discovered there reports reported report shows show contains has have
 		is are was were introduces hit gets got get caught exhibits identified see saw seen observed produces gives gave reveals
 		confirmed reproduced reproduces triggers triggered`)
@@ -52,6 +54,7 @@ type word struct {
 	w       string
 	mention bool
 	ident   bool // a name, a path, a piece of code: its letters are no words
+	colon   bool // a colon follows
 }
 
 // apart are what stands between words and in no word.
@@ -62,9 +65,12 @@ func wordsOf(text string, at, n int) []word {
 	var out []word
 	add := func(part string) {
 		for _, f := range strings.Fields(apart.Replace(part)) {
-			f = strings.Trim(f, ".:;!?'")
-			if f != "" {
+			colon := strings.HasSuffix(f, ":")
+			if f = strings.Trim(f, ".:;!?'"); f != "" {
 				out = append(out, wordOf(f))
+			}
+			if n := len(out); n > 0 && colon {
+				out[n-1].colon = true
 			}
 		}
 	}
@@ -144,7 +150,7 @@ func (r *reader) of(i, at, n int) polarity {
 			continue
 		}
 		n := min(n, c.to-at)
-		if p := mentioned(wordsOf(s.text[c.from:c.to], at-c.from, n), strings.HasPrefix(s.text[at+n:], ": ")); p != silent {
+		if p := r.weigh(s, c, at, n); p != silent {
 			return p
 		}
 		// what follows speaks of it when it begins with a word that stands for it
@@ -161,15 +167,39 @@ func (r *reader) of(i, at, n int) polarity {
 		}
 	}
 	if s.item && s.head != "" {
-		return overall(wordsOf(s.head, 0, 0))
+		ws := wordsOf(s.head, 0, 0)
+		if p := overall(ws); p == silent || !hypothetical(ws) && !attributed(ws) {
+			return p
+		}
+		return doubts
 	}
 	return silent
 }
 
+// weigh is what a clause says of the n bytes at a place of its sentence: doubts, where that is not said plainly by whoever replies.
+func (r *reader) weigh(s sentence, c clause, at, n int) polarity {
+	text := aside.ReplaceAllStringFunc(s.text[c.from:c.to], func(m string) string {
+		if strings.Contains(m, s.text[at:at+n]) {
+			return m
+		}
+		return strings.Repeat(" ", len(m))
+	})
+	ws := wordsOf(text, at-c.from, n)
+	raised := r.q.Signal.Kind == tare.SignalException && strings.HasPrefix(s.text[at+n:], ": ")
+	says, p, m := mentioned(ws, raised)
+	if says == silent {
+		return silent
+	}
+	before := append(wordsOf(breath(s.text, c.from), 0, 0), ws[:max(p, m)]...)
+	if s.broken || unreadable(s.text) || quoted(s.text, at, at+n) || unsure(before, ws, p, m) || excluded(ws, p, m) {
+		return doubts
+	}
+	return says
+}
+
 // mentioned is what the words of a clause say of the mention among them. raised says that the mention stands as programs print
-// an exception, before its message.
-func mentioned(ws []word, raised bool) polarity {
-	m := 0
+// an exception, before its message. p and m are where the word that says so and the mention stand.
+func mentioned(ws []word, raised bool) (says polarity, p, m int) {
 	for i, w := range ws {
 		if w.mention {
 			m = i
@@ -177,7 +207,7 @@ func mentioned(ws []word, raised bool) polarity {
 	}
 	p, far := -1, 1<<30
 	for i, w := range ws {
-		if w.ident || w.mention || !failing[w.w] && !faulty[w.w] && !passing[w.w] {
+		if !isVerdict(w) || isNoun(ws, i) {
 			continue
 		}
 		d := 2 * (m - i)
@@ -188,14 +218,17 @@ func mentioned(ws []word, raised bool) polarity {
 			p, far = i, d
 		}
 	}
+	if key := keyed(ws, m); key >= 0 {
+		return polarityAt(ws, key), key, m
+	}
 	before := ws[max(0, m-6):m]
 	if p < 0 {
-		return bare(ws, m, before, raised)
+		return unsaid(ws, m, before, raised), m, m
 	}
 	if raised && p > m && !anyOf(before, negators) && !anyOf(before, hedges) {
-		return affirms // its message may say what it likes
+		return affirms, p, m // its message may say what it likes
 	}
-	says := polarityAt(ws, p)
+	says = polarityAt(ws, p)
 	if flips(ws, p, m) {
 		switch says {
 		case affirms:
@@ -204,11 +237,31 @@ func mentioned(ws []word, raised bool) polarity {
 			says = affirms
 		}
 	}
-	return says
+	return says, p, m
 }
 
-// bare is what is said of a mention in a clause without a word of failing or passing.
-func bare(ws []word, m int, before []word, raised bool) polarity {
+func isVerdict(w word) bool {
+	return !w.ident && !w.mention && (failing[w.w] || faulty[w.w] || passing[w.w])
+}
+
+// keyed is where the word stands that heads a list in which the mention is: "failed: a, b", "failing tests: a"; -1 when there is none.
+func keyed(ws []word, m int) int {
+	for k := m - 1; k >= 0; k-- {
+		switch w := ws[k]; {
+		case w.colon && isVerdict(w):
+			return k
+		case w.colon && !w.ident && k > 0 && isVerdict(ws[k-1]) && !ws[k-1].colon:
+			return k - 1
+		case w.ident && !w.colon, w.w == "and":
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
+// unsaid is what is said of a mention in a clause without a word of failing or passing.
+func unsaid(ws []word, m int, before []word, raised bool) polarity {
 	switch {
 	case anyOf(before, hedges) || anyOf(before, plans):
 		return doubts
@@ -249,7 +302,7 @@ func polarityAt(ws []word, p int) polarity {
 		if failing[w.w] || passing[w.w] {
 			break // its negation is its own
 		}
-		if negates(w.w) {
+		if negates(w.w) && !neutral(ws, k) {
 			n++
 			negated++
 		}
@@ -263,7 +316,7 @@ func polarityAt(ws []word, p int) polarity {
 	n = max(n, min(1, negated))
 	if p+1 < len(ws) {
 		next := ws[p+1].w
-		if next == "0" || next == "none" || next == "nothing" || next == "nowhere" || next == "zero" {
+		if next == "0" || next == "none" || next == "nothing" || next == "nowhere" || next == "zero" || next == "false" {
 			n++
 		}
 		if next == "to" && p+2 < len(ws) && wants[ws[p+2].w] {
@@ -302,6 +355,19 @@ func flips(ws []word, p, m int) bool {
 	return false
 }
 
+// excluded reports whether the mention is named as what is left out of what the word at p says: "no test other than it fails".
+func excluded(ws []word, p, m int) bool {
+	if p <= m {
+		return false
+	}
+	for k := max(0, m-2); k < m; k++ {
+		if excepts[ws[k].w] || ws[k].w == "besides" || k+1 < m && (ws[k].w == "other" && ws[k+1].w == "than" || (ws[k].w == "apart" || ws[k].w == "aside") && ws[k+1].w == "from") {
+			return true
+		}
+	}
+	return false
+}
+
 // follows is what a clause says of what was named before it, if it begins with a word that stands for that.
 func follows(text string) (polarity, bool) {
 	ws := wordsOf(text, 0, 0)
@@ -333,13 +399,16 @@ func (r *reader) defects(a *Answer) {
 		}
 	}
 	for _, res := range r.results() {
-		if res.says == affirms {
+		switch {
+		case res.says == affirms:
 			a.Named = true
 			add(&a.Defects, res.text)
+		case res.vague:
+			add(&a.Doubts, res.text)
 		}
 	}
 	for _, l := range r.lines {
-		if l.kind != output {
+		if l.kind != output || l.vague {
 			continue
 		}
 		switch m := goPackage.FindStringSubmatch(l.text); {
@@ -358,21 +427,27 @@ func (r *reader) defects(a *Answer) {
 			continue
 		}
 		for _, c := range clausesOf(s.text) {
-			switch general(wordsOf(s.text[c.from:c.to], 0, 0), strings.HasSuffix(s.text, "?")) {
-			case affirms:
+			switch p := s.general(c); {
+			case p == affirms:
 				add(&a.Defects, s.text)
-			case doubts:
+			case p == doubts:
 				add(&a.Doubts, s.text)
 			}
 		}
 	}
+	if r.garbled != "" || r.cut {
+		add(&a.Doubts, "what was read is not all that was said, or not what a person sees")
+	}
 }
 
 // general is whether a clause says that something is wrong, whatever it is.
-func general(ws []word, question bool) polarity {
+func (s sentence) general(c clause) polarity {
+	ws, question := wordsOf(s.text[c.from:c.to], 0, 0), strings.HasSuffix(s.text, "?")
+	before := wordsOf(breath(s.text, c.from), 0, 0)
+	unclear := s.broken || unreadable(s.text)
 	out := silent
 	for i, w := range ws {
-		if w.ident || !failing[w.w] && !faulty[w.w] && !passing[w.w] {
+		if !isVerdict(w) || isNoun(ws, i) {
 			continue
 		}
 		p := polarityAt(ws, i)
@@ -383,6 +458,8 @@ func general(ws []word, question bool) polarity {
 			p = doubts
 		case p == affirms && faulty[w.w] && !anyOf(ws[:i], finding) && !(i+1 < len(ws) && copulas[ws[i+1].w]):
 			p = doubts // "the error path", "tests of failing input"
+		case p == affirms && (unclear || unsure(append(slices.Clone(before), ws[:i]...), ws, i, i)):
+			p = doubts
 		}
 		if p == affirms {
 			return affirms
@@ -411,7 +488,7 @@ func (r *reader) clean() bool {
 			continue
 		}
 		for _, c := range claims.Find(s.text, r.q.Prompt) {
-			if c.Kind == claims.TestsPass && !c.Negated && c.Certain {
+			if !listed(ws) && c.Kind == claims.TestsPass && !c.Negated && c.Certain {
 				return true
 			}
 		}
@@ -419,15 +496,31 @@ func (r *reader) clean() bool {
 			if w.w != "no" && w.w != "nothing" && w.w != "none" && w.w != "zero" && w.w != "0" && w.w != "everything" && w.w != "all" {
 				continue
 			}
+			if neutral(ws, i) {
+				continue // no doubt
+			}
 			every := w.w == "everything" || w.w == "all"
 			for _, later := range ws[i+1 : min(len(ws), i+5)] {
+				if later.w == "but" {
+					break // nothing but this
+				}
 				if every && passing[later.w] || !every && troubles[later.w] {
 					return true
 				}
-				if negates(later.w) || later.mention {
+				if negates(later.w) {
 					break
 				}
 			}
+		}
+	}
+	return false
+}
+
+// listed reports whether words are a list of names under a heading: "passing tests: a, b".
+func listed(ws []word) bool {
+	for i, w := range ws[:max(0, len(ws)-1)] {
+		if w.colon && ws[i+1].ident {
+			return true
 		}
 	}
 	return false
