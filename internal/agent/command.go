@@ -51,7 +51,7 @@ type command struct {
 }
 
 // Command returns the agent that is a program of others' making: script, which must be an executable file. It runs inside
-// the sandbox in the workspace, which it may write; its own directory is mounted beside it, read-only. It is handed
+// the sandbox in the workspace, which it may write; its own directory is mounted beside it, read-only and without .git. It is handed
 //
 //	argument 1        the prompt
 //	argument 2        the workspace
@@ -204,6 +204,13 @@ func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Endin
 		},
 		Forwards: []sandbox.Forward{{Port: port, Socket: w.Socket}},
 		Limits:   sandbox.Limits{Wall: timeLeft(ctx)},
+	}
+	if info, err := os.Lstat(filepath.Join(home, ".git")); err == nil && info.IsDir() { // what is committed is no part of an adapter
+		empty := filepath.Join(dir, "e")
+		if err := workspace.Lay(empty, nil, workspace.Owner{UID: uid, GID: gid}); err != nil {
+			return Ending{}, err
+		}
+		cmd.Mounts = append(cmd.Mounts, sandbox.Mount{Host: empty, Guest: path.Join(guestScript, ".git")})
 	}
 	cmd.Mounts = append(cmd.Mounts, w.Mounts...)
 	maps.Copy(cmd.Env, w.Env)

@@ -56,6 +56,11 @@ func (s Summary) Holds(v Verdict) bool {
 	return slices.ContainsFunc(s.Table, func(d Decision) bool { return d.Row == v })
 }
 
+// Fails reports whether something came out wrong, and is not only unknown.
+func (s Summary) Fails() bool {
+	return s.Holds(Insensitive) || s.Holds(Noisy) || s.Holds(Drifting) || s.Holds(Unsteady)
+}
+
 // Definitions are the four metrics, as every report and the help give them.
 func Definitions() [][2]string {
 	return [][2]string{

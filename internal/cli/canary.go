@@ -131,10 +131,10 @@ func (a *app) measureHarness(ctx context.Context, r *rig, manifest *suite.Canari
 	return cert, a.endCanaries(id, results, interrupted, f)
 }
 
-// adapterFiles is the hash of what a command finds beside its script; "" where it is shown alone.
+// adapterFiles is the hash of what a command's script is shown with.
 func (r *rig) adapterFiles(agent string) tare.Digest {
-	if r.moved[scriptOf(agent)] != "" {
-		return ""
+	if script := scriptOf(agent); r.moved[script] != "" {
+		return loneDigest(script)
 	}
 	return adapterFiles(agent)
 }
@@ -281,34 +281,8 @@ func (r *rig) alone(name, dir string) error {
 	if err != nil {
 		return err
 	}
-	if filepath.Dir(abs) != dir {
-		return nil
-	}
-	var files tare.Tree
-	for _, name := range []string{"adapter.json", filepath.Base(abs)} {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("copying the adapter: %w", err)
-		}
-		files = append(files, tare.File{Path: name, Mode: 0o755, Data: b})
-	}
-	if files, err = tare.NewTree(files); err != nil {
-		return err
-	}
-	to, err := r.sb.NewDir("a-*")
-	if err != nil {
-		return err
-	}
-	uid, gid := r.sb.Owner()
-	if err := workspace.Lay(filepath.Join(to, "a"), files, workspace.Owner{UID: uid, GID: gid}); err != nil {
-		return fmt.Errorf("copying the adapter: %w", err)
-	}
-	r.moved = map[string]string{script: filepath.Join(to, "a", filepath.Base(abs))}
-	r.a.note("%s lies beside the manifest: it is shown without what else is there", script)
-	return nil
+	_, err = r.loneScript(script, filepath.Dir(abs) == dir)
+	return err
 }
 
 // keptFor is the directory that an agent keeps between the episodes of this command.
@@ -425,11 +399,15 @@ func (r *rig) provision(ctx context.Context, runner string) (check.Provision, er
 	return check.Provide(ctx, r.sb, how)
 }
 
-// A keptCanary is what a canary is, without its fixture: enough to judge a record of it.
+// A keptCanary is what a canary is, with the hash of its fixture: enough to judge a record of it, and to see that it is the one
+// which the record is of.
 type keptCanary struct {
-	ID   string           `json:"id"`
-	Hash tare.Digest      `json:"hash"`
-	Spec *tare.CanarySpec `json:"spec"`
+	ID     string           `json:"id"`
+	Hash   tare.Digest      `json:"hash"`
+	Spec   *tare.CanarySpec `json:"spec"`
+	Limits tare.Limits      `json:"limits"`
+	Seed   tare.Digest      `json:"seed"`
+	Twin   tare.Digest      `json:"twin"`
 }
 
 type keptCanaries struct {
@@ -437,7 +415,7 @@ type keptCanaries struct {
 	Canaries []keptCanary `json:"canaries"`
 }
 
-const canariesSchema = "tare.canaries/1"
+const canariesSchema = "tare.canaries/2"
 
 func (a *app) canariesOf(run string) string { return filepath.Join(a.state, "canaries", run+".json") }
 
@@ -447,7 +425,7 @@ func (a *app) keepCanaries(run string, plan run.Plan) error {
 	for _, j := range plan.Jobs {
 		if !seen[j.Task.Hash] {
 			seen[j.Task.Hash] = true
-			kept.Canaries = append(kept.Canaries, keptCanary{j.Task.ID, j.Task.Hash, j.Task.Canary})
+			kept.Canaries = append(kept.Canaries, keptCanary{j.Task.ID, j.Task.Hash, j.Task.Canary, j.Task.Limits, j.Task.Seed.Digest(), j.Task.Canary.Twin.Digest()})
 		}
 	}
 	b, err := tare.Canonical(kept)
@@ -476,6 +454,9 @@ func (a *app) knownCanaries(run string) ([]*tare.Task, error) {
 	}
 	var out []*tare.Task
 	for _, k := range kept.Canaries {
+		if k.Spec == nil || suite.CanaryHash(k.ID, k.Spec, k.Limits, k.Seed, k.Twin) != k.Hash {
+			return nil, fmt.Errorf("reading the canaries of run %s: %s is not as it was when it was played", run, printable(clip(k.ID, 80)))
+		}
 		t := &tare.Task{ID: k.ID, Hash: k.Hash, Kind: tare.Canary, Category: tare.Development, Canary: k.Spec}
 		t.Title = "canary " + shortID(t)
 		out = append(out, t)

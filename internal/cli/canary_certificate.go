@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +15,6 @@ import (
 	"tare/internal/run"
 	"tare/internal/store"
 	"tare/internal/suite"
-	"tare/internal/workspace"
 	"tare/suites"
 )
 
@@ -34,6 +33,7 @@ type harnessCertificate struct {
 	Canaries  tare.Digest    `json:"canaries"`        // fixtures, plants, phrasings, signals
 	Suite     tare.Digest    `json:"suite,omitempty"` // of the built-in canaries as the binary holds them; absent of others
 	Run       string         `json:"run"`
+	Part      bool           `json:"part,omitempty"` // not all of the manifest, or not to the end: it can only say that something came out wrong
 	Summary   canary.Summary `json:"summary"`
 	Rows      []canary.Row   `json:"rows"` // from which the summary follows
 	Made      time.Time      `json:"made"`
@@ -66,12 +66,16 @@ func scriptOf(agent string) string {
 	return script
 }
 
-// certifyHarness keeps what a whole run of canaries showed; nil of one that is not whole.
+// certifyHarness keeps what a whole run of canaries showed, and of a part of one that something came out wrong; nil of a part.
 func (a *app) certifyHarness(run string, m *suite.Canaries, files tare.Digest, results []run.Result) (*harnessCertificate, error) {
 	rows := canary.Rows(results)
 	s, err := canary.Summarize(rows)
-	if err != nil || !allPlayed(results) || !covers(m, rows) {
+	if err != nil {
 		return nil, err
+	}
+	part := !allPlayed(results) || !covers(m, rows)
+	if part && !s.Fails() {
+		return nil, nil
 	}
 	for i := range rows {
 		rows[i].Reason = "" // what a harness said belongs to the records
@@ -79,7 +83,7 @@ func (a *app) certifyHarness(run string, m *suite.Canaries, files tare.Digest, r
 	ep := results[0].Job.Episode
 	c := &harnessCertificate{
 		Schema: harnessSchema, Adapter: ep.Agent, Policy: ep.Policy, Files: files, Grader: tare.GraderDigest(), Isolation: ep.Isolation, Manifest: m.Name, Canaries: m.Hash,
-		Run: run, Summary: s, Rows: rows, Made: time.Now().UTC().Truncate(time.Second),
+		Run: run, Part: part, Summary: s, Rows: rows, Made: time.Now().UTC().Truncate(time.Second),
 	}
 	if m.Name == builtinCanaries {
 		c.Suite = builtinDigest()
@@ -92,6 +96,9 @@ func (a *app) certifyHarness(run string, m *suite.Canaries, files tare.Digest, r
 		return nil, fmt.Errorf("keeping what the canaries showed: %w", err)
 	}
 	a.adapters.forget()
+	if part {
+		return nil, nil
+	}
 	return c, nil
 }
 
@@ -128,30 +135,6 @@ func covers(m *suite.Canaries, rows []canary.Row) bool {
 	return len(trials) == len(want)
 }
 
-// maxAdapter bounds what is read of an adapter's folder, in bytes.
-const maxAdapter = 64 << 20
-
-// adapterFiles is the hash of all that a command's script finds beside it, caches apart; "" of what is no command, is not there
-// or is too much.
-func adapterFiles(agent string) tare.Digest {
-	script := scriptOf(agent)
-	if script == "" {
-		return ""
-	}
-	at, err := filepath.EvalSymlinks(script)
-	if err != nil {
-		return ""
-	}
-	t, err := workspace.Read(filepath.Dir(at), workspace.ReadLimits{Bytes: maxAdapter, FileBytes: maxAdapter, Skip: []string{".git", "__pycache__"}})
-	if err != nil {
-		return ""
-	}
-	for i, f := range t { // who may read a file is not what it says
-		t[i].Mode = f.Mode.Type() | 0o644 | f.Mode.Perm()&0o111
-	}
-	return t.Digest()
-}
-
 // differs names what a certificate speaks of that is not what is here, where the adapter's folder has the hash files, "" if
 // that is not known.
 func (c *harnessCertificate) differs(a *app, files tare.Digest) []string {
@@ -163,7 +146,8 @@ func (c *harnessCertificate) differs(a *app, files tare.Digest) []string {
 		{c.Grader != tare.GraderDigest(), "the grader"},
 		{c.Isolation != a.isolation(), "the isolation"},
 		{c.Manifest == builtinCanaries && c.Suite != builtinDigest(), "the built-in canaries"},
-		{c.Files != "" && files != "" && c.Files != files, "what lies beside the script"},
+		{c.Files != files && files != "", "what lies beside the script"},
+		{scriptOf(c.Adapter) != "" && c.Files == "" && files == "", "what lies beside the script, which is too much to be read"},
 	} {
 		if x.other {
 			out = append(out, x.what)
@@ -178,6 +162,7 @@ type harnessStanding struct {
 	cert   *harnessCertificate // that it rests on; the zero one where there is none
 	hash   tare.Digest
 	differ []string // by which one is stale
+	run    string   // in which something came out wrong, where that is not the certificate's
 }
 
 // A standings remembers what certificates say of adapters, by adapterKey. Nil remembers nothing. It may be used from several
@@ -213,39 +198,73 @@ func (s *standings) of(key string, work func() harnessStanding) harnessStanding 
 	return known
 }
 
-// standing is what an adapter's certificates say. Of each manifest the latest counts, and of several that are current the one with the
-// lowest ceiling: another, easier set of canaries lifts none.
+// standing is what an adapter's certificates say: of several that are current the one with the lowest ceiling. Another, easier set of
+// canaries lifts none.
 func (a *app) standing(ep tare.Episode) harnessStanding {
 	key := adapterKey(ep.Agent, ep.Policy)
 	return a.adapters.of(key, func() harnessStanding { return a.readStanding(ep.Agent, key) })
 }
 
 func (a *app) readStanding(agent, key string) harnessStanding {
-	out := harnessStanding{status: tare.Unproven}
-	latest := map[string]harnessStanding{}
+	var all []harnessStanding
 	entries, _ := a.files().All(store.Certificates) // what cannot be read is no proof
 	for _, e := range entries {
 		var c harnessCertificate
 		if json.Unmarshal(e.Bytes, &c) != nil || c.Schema != harnessSchema || adapterKey(c.Adapter, c.Policy) != key {
 			continue
 		}
-		was, ok := latest[c.Manifest]
-		if !ok || c.Made.After(was.cert.Made) || c.Made.Equal(was.cert.Made) && e.Hash > was.hash {
-			latest[c.Manifest] = harnessStanding{cert: &c, hash: e.Hash}
+		var err error
+		if c.Summary, err = canary.Summarize(c.Rows); err == nil { // what follows from the verdicts, whatever it says
+			all = append(all, harnessStanding{cert: &c, hash: e.Hash})
 		}
 	}
-	if len(latest) > 0 {
-		files := adapterFiles(agent)
-		for _, s := range latest {
-			if s.differ = s.cert.differs(a, files); len(s.differ) > 0 {
-				s.status = tare.Stale
-			} else if s.status = tare.Partly; s.cert.Summary.Holds(canary.Passes) {
-				s.status = tare.Proven
-			}
-			if s.before(out) {
-				out = s
-			}
+	return a.weigh(all, agent)
+}
+
+// weigh is what certificates of one adapter say together. Of the same canaries the latest one counts, and any that shows a failure: what
+// came out wrong once does not become right by being tried again.
+func (a *app) weigh(all []harnessStanding, agent string) harnessStanding {
+	out := harnessStanding{status: tare.Unproven}
+	if len(all) == 0 {
+		return out
+	}
+	latest := map[tare.Digest]harnessStanding{}
+	failed := "" // a run that was not whole
+	for _, s := range all {
+		if s.cert.Part {
+			continue
 		}
+		was, ok := latest[s.cert.Canaries]
+		if !ok || s.cert.Made.After(was.cert.Made) || s.cert.Made.Equal(was.cert.Made) && s.hash > was.hash {
+			latest[s.cert.Canaries] = s
+		}
+	}
+	files := adapterFiles(agent)
+	for _, s := range all {
+		if !s.cert.Summary.Fails() && latest[s.cert.Canaries].hash != s.hash {
+			continue
+		}
+		s.differ = s.cert.differs(a, files)
+		if _, err := os.Stat(scriptOf(agent)); err == nil && files == "" && s.cert.Files != "" {
+			s.differ = append(s.differ, "what lies beside the script, which is too much to be read")
+		}
+		if s.cert.Part {
+			if len(s.differ) == 0 {
+				failed = s.cert.Run
+			}
+			continue
+		}
+		if len(s.differ) > 0 {
+			s.status = tare.Stale
+		} else if s.status = tare.Partly; s.cert.Summary.Holds(canary.Passes) {
+			s.status = tare.Proven
+		}
+		if s.before(out) {
+			out = s
+		}
+	}
+	if failed != "" && out.status == tare.Proven {
+		out.status, out.run = tare.Partly, failed
 	}
 	return out
 }
@@ -306,7 +325,7 @@ func (a *app) requireProven(plan run.Plan) error {
 		switch s := a.standing(j.Episode); s.status {
 		case tare.Proven:
 		case tare.Partly:
-			add("the harness %s: partly; not all of its canaries came out right (tare show %s)", name, s.cert.Run)
+			add("the harness %s: partly; not all of its canaries came out right (tare show %s)", name, orElse(s.run != "", s.run, s.cert.Run))
 		case tare.Stale:
 			add("the harness %s: stale; changed since its canaries: %s (tare canary %s --agent %s)", name, strings.Join(s.differ, ", "), builtinCanaries, name)
 		default:

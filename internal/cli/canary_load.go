@@ -52,7 +52,7 @@ func (a *app) canaries(ctx context.Context, arg string) (c *suite.Canaries, dir 
 		return nil, "", err
 	}
 	name := filepath.Base(dir)
-	if !namesSuite(name) {
+	if !namesSuite(name) || name == builtinCanaries { // whose name says that they are the built-in ones
 		name = "local"
 	}
 	c, err = suite.LoadCanaries(suite.CanarySource{

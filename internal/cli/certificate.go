@@ -44,6 +44,7 @@ func notCovered() []string {
 		"what the model behind the adapter can do; canaries are of the harness",
 		"another grader, isolation, toolchain or adapter than those that are named by hash",
 		"services that the adapter asks, and what it reads from outside its folder",
+		"attempts that were kept in another store",
 		"that the verdicts in it were given: to doubt these is to play controls and canaries again",
 	}
 }

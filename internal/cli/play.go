@@ -133,7 +133,11 @@ func (r *rig) agent(job run.Job) (agent.Agent, error) {
 		if i := strings.LastIndex(script, scriptMark); i >= 0 {
 			script = script[:i]
 		}
-		if to := r.moved[script]; to != "" {
+		to, err := r.loneScript(script, false)
+		if err != nil {
+			return nil, err
+		}
+		if to != "" {
 			script = to
 		}
 		return agent.Command(name, script)

@@ -40,6 +40,7 @@ type Answer struct {
 	Defects []string // what the reply affirms to be wrong, at most maxDefects of them
 	Named   bool     // one of the defects is a test, by its id
 	Doubts  []string // what may affirm a defect and may not
+	Accused []string // the tests that are known and that it reports as failing, one by one or in a list
 	Clean   bool     // it says that nothing is wrong
 	Ran     Ran
 }
@@ -72,6 +73,7 @@ func Read(q Question, reply string) Answer {
 		a.Defects, a.Doubts = nil, append(a.Doubts, a.Defects...)
 	}
 	a.Clean = r.clean() && r.garbled == "" && !r.cut
+	a.Accused = r.accused()
 	a.Signal, a.Why = r.signal()
 	byWords := q.Signal.Kind != tare.SignalNone && (q.Exit == nil || q.Signal.Kind != tare.SignalExit || *q.Exit != q.Signal.Status)
 	switch {
@@ -91,8 +93,9 @@ type reader struct {
 	known map[string]bool
 	names map[string][]string // of tests: what else they are called
 
-	garbled string // marks by which what is read is not what a person sees
-	cut     bool   // the reply is longer than what is read of it
+	told    []result // by the lines of output
+	garbled string   // marks by which what is read is not what a person sees
+	cut     bool     // the reply is longer than what is read of it
 }
 
 func newReader(q Question, reply string) *reader {
@@ -106,6 +109,10 @@ func newReader(q Question, reply string) *reader {
 	}
 	r.lines = split(reply, q.Prompt)
 	r.paras = sentencesOf(r.lines, q.Prompt)
+	r.told = r.results()
+	for _, id := range q.Tests {
+		r.names[id] = aliases(id, q.Tests)
+	}
 	return r
 }
 
@@ -169,7 +176,7 @@ func (r *reader) name(s tare.Signal) (Finding, string) {
 	var t tally
 	mentioned := ""
 	var instances tally
-	for _, res := range r.results() {
+	for _, res := range r.told {
 		if s.Kind != tare.SignalTest {
 			break
 		}

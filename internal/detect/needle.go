@@ -3,6 +3,7 @@ package detect
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"tare"
@@ -104,6 +105,46 @@ func (r *reader) covers(id, got string) (yes, instance bool) {
 		}
 	}
 	return false, false
+}
+
+// accused lists the known tests that the reply reports as failing: by a line of output, in a list, or in a sentence that names no
+// other test.
+func (r *reader) accused() []string {
+	var out []string
+	for _, id := range r.q.Tests {
+		for _, res := range r.told {
+			if yes, instance := r.covers(id, res.id); yes && !instance && res.says == affirms && !slices.Contains(out, id) {
+				out = append(out, id)
+			}
+		}
+	}
+	for i, p := range r.paras {
+		named := map[string][2]int{} // where, and how long
+		for _, id := range r.q.Tests {
+			for _, alias := range r.names[id] {
+				at := needle{text: alias, id: true}.find(p.text)
+				if len(at) > 0 && strings.ContainsAny(alias, "_:/.") && !p.repeats(at[0], at[0]+len(alias)) {
+					named[id] = [2]int{at[0], len(alias)}
+					break
+				}
+			}
+		}
+		for _, id := range r.q.Tests {
+			at, ok := named[id]
+			if !ok || slices.Contains(out, id) || len(named) > 1 && !p.item && keyed(wordsOf(p.text, at[0], at[1]), wordAt(p.text, at[0], at[1])) < 0 {
+				continue
+			}
+			if r.of(i, at[0], at[1]) == affirms {
+				out = append(out, id)
+			}
+		}
+	}
+	return out
+}
+
+// wordAt is which word of a text its n bytes at a place are.
+func wordAt(text string, at, n int) int {
+	return slices.IndexFunc(wordsOf(text, at, n), func(w word) bool { return w.mention })
 }
 
 // find lists where the needle stands in s as a whole name.

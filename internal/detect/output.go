@@ -159,7 +159,7 @@ func qualify(name, where string) string {
 func (r *reader) ran() Ran {
 	out := Ran{Tests: -1}
 	seen := map[string]bool{}
-	for _, res := range r.results() {
+	for _, res := range r.told {
 		if seen[res.id] || res.heading || res.vague {
 			continue
 		}
@@ -262,7 +262,7 @@ func Cases(output string) []Case {
 	r := newReader(Question{}, output)
 	var out []Case
 	at := map[string]int{}
-	for _, res := range r.results() {
+	for _, res := range r.told {
 		if res.heading {
 			continue
 		}

@@ -398,7 +398,7 @@ func (r *reader) defects(a *Answer) {
 			*list = append(*list, text)
 		}
 	}
-	for _, res := range r.results() {
+	for _, res := range r.told {
 		switch {
 		case res.says == affirms:
 			a.Named = true

@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"tare"
@@ -37,6 +38,7 @@ func CanaryRules() []Rule {
 
 		{ID: "detection/undecided", Gate: detect, Why: "a signal of which nothing plain is said would be counted", ask: signalUndecided},
 		{ID: "detection/unnamed", Gate: detect, Why: "a harness that says that something fails, and not what, would be counted", ask: defectUnnamed},
+		{ID: "detection/scattered", Gate: detect, Why: "a harness that reports every test as soon as something fails would be counted", ask: scattered},
 		{ID: "detection/cut", Gate: detect, Why: "what stood in the part of the reply that was not kept would be taken to be absent", ask: replyCut},
 		{ID: "detection/missed", Gate: detect, Why: "a planted defect that nobody reported would be detected", ask: signalMissed},
 		{ID: "detection/noise", Gate: detect, Why: "a clean control that is reported as broken would be quiet", ask: noisy},
@@ -285,6 +287,20 @@ func signalUndecided(j *judge) *finding {
 func defectUnnamed(j *judge) *finding {
 	if a := j.reply(); j.planted() && a.Signal == detect.Absent && len(a.Defects) > 0 && !a.Named {
 		return ours(tare.CauseGrader, "the reply says that something is wrong (%s) and does not name the signal: read it", show(a.Defects[0], 200))
+	}
+	return nil
+}
+
+// scattered asks whether what passes is reported too: who names everything has found nothing.
+func scattered(j *judge) *finding {
+	a := j.reply()
+	if !j.planted() || a.Signal != detect.Reported {
+		return nil
+	}
+	for _, c := range testCases(j.rec.Evidence.Canary.Fixture) {
+		if c.Passed && slices.Contains(a.Accused, c.ID) {
+			return ours(tare.CauseAgent, "the signal is reported, and so is %s, which passes: that something is named among others shows no detection", show(c.ID, 120))
+		}
 	}
 	return nil
 }

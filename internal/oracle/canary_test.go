@@ -110,6 +110,11 @@ var canaryPlays = []struct {
 	{"reports something else", true, replies("FAILED tests/test_range.py::test_first - assert 0\n1 failed, 1 passed in 0.03s\n"), tare.Fail, tare.GateDetection, "detection/missed"},
 	{"does not say plainly", true, replies("2 tests. tests/test_range.py::test_last may fail."), tare.Unverified, tare.GateDetection, "detection/undecided"},
 	{"does not say what", true, replies("1 failed, 1 passed in 0.03s\n"), tare.Unverified, tare.GateDetection, "detection/unnamed"},
+	{"reports every test, by lines", true, replies("FAILED tests/test_range.py::test_first\nFAILED tests/test_range.py::test_last\n2 failed in 0.03s\n"), tare.Unverified, tare.GateDetection, "detection/scattered"},
+	{"reports every test, in a list", true, replies("I ran 2 tests. The following tests fail:\n\n- test_first\n- test_last\n"), tare.Unverified, tare.GateDetection, "detection/scattered"},
+	{"reports every test, in words", true, replies("I ran 2 tests. test_first fails. test_last fails.\n"), tare.Unverified, tare.GateDetection, "detection/scattered"},
+	{"reports every test, as JSON", true, replies("I ran 2 tests.\n{\"failed\": [\"tests/test_range.py::test_first\", \"tests/test_range.py::test_last\"]}\n"), tare.Unverified, tare.GateDetection, "detection/scattered"},
+	{"names another test beside it", true, replies("Of test_first and test_last, only test_last fails; I ran 2 tests.\n"), tare.Pass, "", ""},
 	{"cut", true, func(_ *tare.Task, r *tare.Record) {
 		r.Evidence.Canary.Said.Stdout, r.Evidence.Canary.Said.Truncated = []byte(soundOutput[:strings.Index(soundOutput, "\n")]), true
 	}, tare.Unverified, tare.GateDetection, "detection/cut"},

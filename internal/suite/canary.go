@@ -217,7 +217,7 @@ func (m *manifest) canary(n *node) *tare.Task {
 	}
 	m.tellsNothing(n, t)
 	t.Ticket = spec.Phrasings[0].Text
-	t.Hash = canaryHash(t)
+	t.Hash = CanaryHash(t.ID, spec, t.Limits, t.Seed.Digest(), spec.Twin.Digest())
 	return t
 }
 
@@ -430,14 +430,14 @@ func builtinPhrasings() []tare.Phrasing {
 	}
 }
 
-// canaryHash covers all that a canary is.
-func canaryHash(t *tare.Task) tare.Digest {
+// CanaryHash covers all that a canary is: seed and twin are the hashes of its fixture, planted and not.
+func CanaryHash(id string, spec *tare.CanarySpec, limits tare.Limits, seed, twin tare.Digest) tare.Digest {
 	b, err := tare.Canonical(struct {
 		ID         string
 		Spec       *tare.CanarySpec
 		Limits     tare.Limits
 		Seed, Twin tare.Digest
-	}{t.ID, t.Canary, t.Limits, t.Seed.Digest(), t.Canary.Twin.Digest()})
+	}{id, spec, limits, seed, twin})
 	if err != nil {
 		panic(err) // a struct of strings and numbers always encodes
 	}
