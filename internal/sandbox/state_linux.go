@@ -37,10 +37,7 @@ func openState(root string) (*state, error) {
 	if s.uid == 0 {
 		s.root = true
 	}
-	if root == "" {
-		root = fmt.Sprintf("/var/tmp/tare-%d", os.Geteuid())
-	}
-	root, err := filepath.Abs(root)
+	root, err := filepath.Abs(rootOf(root))
 	if err != nil {
 		return nil, fmt.Errorf("finding state root: %w", err)
 	}
@@ -60,11 +57,20 @@ func openState(root string) (*state, error) {
 		s.uid, s.idLock = unusedID(root)
 		s.gid = s.uid
 	}
+	_, _ = Reap(root) // what others left is in nobody's way
 	sweep(root)
 	if err := s.makeDir(root); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// rootOf is where state is kept, of which "" is the usual place.
+func rootOf(root string) string {
+	if root == "" {
+		return fmt.Sprintf("/var/tmp/tare-%d", os.Geteuid())
+	}
+	return root
 }
 
 // makeDir makes the directory of this state's own.
@@ -80,6 +86,9 @@ func (s *state) makeDir(root string) (err error) {
 	}
 	if s.lock, err = lockFile(filepath.Join(s.dir, lockName)); err != nil {
 		return fmt.Errorf("locking state directory: %w", err)
+	}
+	if err := noteOwner(s.dir); err != nil {
+		return fmt.Errorf("making state directory: %w", err)
 	}
 	return nil
 }
