@@ -252,11 +252,9 @@ func (a *app) liveAgent(label, id string) (agent.Agent, error) {
 		return nil, err
 	}
 	bare, _, _ := strings.Cut(id, " ") // without the settings
-	policy, ok := a.policies[bare]
-	if !ok {
-		if policy, err = a.live.readPolicy(); err != nil {
-			return nil, err
-		}
+	policy, err := a.policyOf(bare)
+	if err != nil {
+		return nil, err
 	}
 	prices, err := a.live.priceTable()
 	if err != nil {
@@ -272,6 +270,23 @@ func (a *app) liveAgent(label, id string) (agent.Agent, error) {
 		l.Approve = a.askTerminal
 	}
 	return l, nil
+}
+
+// policyOf is the policy with an id: of an experiment, of the flag, or a built-in one.
+func (a *app) policyOf(id string) (agent.Policy, error) {
+	if p, ok := a.policies[id]; ok {
+		return p, nil
+	}
+	p, err := a.live.readPolicy()
+	if err != nil || p.ID() == id {
+		return p, err
+	}
+	for _, name := range agent.BuiltinPolicies() {
+		if p, ok := agent.BuiltinPolicy(name); ok && p.ID() == id {
+			return p, nil
+		}
+	}
+	return p, usage("policy %s is not here; --policy FILE names it", id)
 }
 
 // askTerminal asks whoever sits there.

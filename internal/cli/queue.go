@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"tare/internal/check"
 	"tare/internal/queue"
 	"tare/internal/run"
+	"tare/internal/sandbox"
 	"tare/internal/store"
 	"tare/internal/suite"
 )
@@ -30,6 +32,8 @@ const (
 	needProgram   = "program:"
 	needScript    = "script:"
 	needGrader    = "grader:"
+	needAgent     = "agent:"
+	needAsking    = "asking:"
 )
 
 // needs are what a worker must have to play a job: the isolation that it is planned with, the tools of its language, the program of
@@ -45,12 +49,48 @@ func (a *app) needs(job run.Job) []string {
 	if strings.HasPrefix(job.Episode.Agent, "cmd:") {
 		out = append(out, needScript+url.PathEscape(strings.TrimPrefix(job.Episode.Agent, "cmd:")))
 	}
+	if isLive(job.Episode.Agent) || isPresetLabel(job.Episode.Agent) {
+		out = append(out, needAgent+url.QueryEscape(job.Episode.Agent)+":"+url.QueryEscape(job.Episode.Policy), needAsking+a.asking())
+	}
 	return out
+}
+
+// asking is the hash of the settings of agents that ask a model which no episode names: a worker plays with its own, and so it must
+// have the same.
+func (a *app) asking() string {
+	prices, _ := os.ReadFile(a.live.prices) // what cannot be read was refused before
+	b, err := tare.Canonical(map[string]any{"output": a.live.maxOutput, "result": a.live.result, "thinking": a.live.thinking, "approve": cmp.Or(a.live.approve, "auto"),
+		"prices": string(prices), "hosts": append([]string{}, a.presets.hosts...)})
+	if err != nil {
+		panic(err) // text and numbers always encode
+	}
+	return short(tare.HashBytes(b))
+}
+
+// hasAgent reports whether an agent that asks a model could be played here: its model, its key, its policy or its client.
+func (a *app) hasAgent(label, policy string) bool {
+	var err error
+	if isPresetLabel(label) {
+		_, err = a.presetAgent(label, policy)
+	} else {
+		_, err = a.liveAgent(label, policy)
+	}
+	return err == nil
+}
+
+// alone says what of a run's flags no worker elsewhere can know of.
+func (a *app) alone(f runFlags) error {
+	for flag, set := range map[string]bool{"--server": a.server != "", "--bug": len(a.bugs) > 0, "--keep": f.keep, "--approve terminal": a.live.approve == "terminal"} {
+		if set {
+			return usage("%s is of this machine, and the episodes of a shared database are played by workers: run it without --db %s", flag, a.place())
+		}
+	}
+	return nil
 }
 
 // has is what this machine has, and can whether it has something that has a name of its own.
 func (r *rig) has() []string {
-	out := []string{needIsolation + r.sb.Isolation(), needGrader + short(r.grader)}
+	out := []string{needIsolation + r.sb.Isolation(), needGrader + short(r.grader), needAsking + r.a.asking()}
 	for _, set := range []string{"pytest", "gotest", "gcc"} {
 		if check.Equipped(set) == nil {
 			out = append(out, needTools+set)
@@ -71,6 +111,11 @@ func (r *rig) can(need string) bool {
 	case needProgram:
 		_, err := exec.LookPath(what)
 		return err == nil
+	case needAgent:
+		label, policy, _ := strings.Cut(rest, ":") // a colon of theirs is escaped
+		label, err1 := url.QueryUnescape(label)
+		policy, err2 := url.QueryUnescape(policy)
+		return err1 == nil && err2 == nil && r.a.hasAgent(label, policy)
 	case needScript:
 		path, hash := what, ""
 		if i := strings.LastIndex(what, scriptMark); i >= 0 {
@@ -218,10 +263,24 @@ func (a *app) worker(r *rig, d *store.DB, tasks *taskSource, slots int, tell fun
 		Play: func(ctx context.Context, l *store.Lease) (queue.Played, error) {
 			return r.playLease(ctx, judge, d, tasks, l)
 		},
-		Gone: func(p store.Pulse, leases []store.Lease) {
-			a.note("worker %s is gone; %s taken over", p.ID, many(len(leases), "episode"))
-		},
+		Gone: a.gone,
 	}
+}
+
+// gone says that a worker is gone, and reaps what it left on this machine: processes, control groups, workspaces.
+func (a *app) gone(p store.Pulse, leases []store.Lease) {
+	a.note("worker %s is gone; %s taken over", p.ID, many(len(leases), "episode"))
+	n, err := sandbox.Reap(a.workdir)
+	if n > 0 || err != nil {
+		a.note("removed what %s left in %s%s", many(n, "program"), cmp.Or(a.workdir, "/var/tmp"), because(err))
+	}
+}
+
+func because(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
 }
 
 // playQueued plays a plan through the queue of the database: with a worker in this process, or by following what others do.
@@ -279,13 +338,14 @@ func (a *app) workHere(ctx context.Context, r *rig, d *store.DB, q *queue.Queue,
 			}
 		}
 	})
+	cfg.Run = id      // others in this database are of other commands, with other flags
 	cfg.Strict = true // what cannot be played here ends the run, as it would be no better the next time
 	told := make(chan struct{})
 	go func() {
 		defer close(told)
 		ticker := time.NewTicker(200 * time.Millisecond)
 		defer ticker.Stop()
-		for next := time.Now(); ; {
+		for next, idle := time.Now(), time.Now(); ; {
 			var p store.Progress
 			err := errTooSoon
 			if began := time.Now(); !began.Before(next) {
@@ -297,6 +357,15 @@ func (a *app) workHere(ctx context.Context, r *rig, d *store.DB, q *queue.Queue,
 				if p.Ended() || p.State != store.Active && p.Running == 0 {
 					end()
 					return
+				}
+				if p.Running > 0 {
+					idle = time.Now()
+				} else if time.Since(idle) > idleHere {
+					if done, _ := a.nobody(ctx, d, id); done { // what cannot be asked is asked again
+						end()
+						return
+					}
+					idle = time.Now()
 				}
 			}
 			select {
@@ -318,16 +387,17 @@ func (a *app) workHere(ctx context.Context, r *rig, d *store.DB, q *queue.Queue,
 
 var errTooSoon = errors.New("it was asked just now")
 
-// idleFor is how long a run waits for a worker that can play what is left, before it says that there is none.
-const idleFor = 15 * time.Second
+// How long a run waits for a worker that can play what is left, before it says that there is none: for one elsewhere, and for its own.
+const (
+	idleFor  = 15 * time.Second
+	idleHere = 3 * time.Second
+)
 
 // follow waits until workers elsewhere have played a run. The first interrupt pauses it, the second cancels what runs.
 func (a *app) follow(ctx context.Context, d *store.DB, q *queue.Queue, id string, stop <-chan struct{}, tell func(int)) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go q.Watch(watching, func(p store.Pulse, leases []store.Lease) {
-		a.note("worker %s is gone; %s taken over", p.ID, many(len(leases), "episode"))
-	})
+	go q.Watch(watching, a.gone)
 	ticker := time.NewTicker(300 * time.Millisecond)
 	defer ticker.Stop()
 	idle, failing := time.Now(), time.Now()

@@ -109,7 +109,15 @@ func (a *app) resumeRun(ctx context.Context, f runFlags) error {
 	if again, err := plan.ID(); err != nil || again != id {
 		return errors.Join(err, usage("the plan of run %s is not that of a run of tasks", id))
 	}
-	return a.withRig(ctx, func(ctx context.Context, r *rig) error { return a.runPlan(ctx, r, plan, f) })
+	return a.withRig(ctx, func(ctx context.Context, r *rig) error {
+		r.keep = f.keep
+		for _, j := range plan.Jobs {
+			if here := r.worldOf(j.Task); here != j.Episode.World {
+				return usage("run %s was planned with the world %q, and here it is %q: --server names what stands in for it", id, j.Episode.World, here)
+			}
+		}
+		return a.runPlan(ctx, r, plan, f)
+	})
 }
 
 // judgeAnew judges, by the present grader, what of a run another one judged. Nothing is played for that.

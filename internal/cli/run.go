@@ -260,8 +260,13 @@ func (a *app) runPlan(ctx context.Context, r *rig, plan run.Plan, f runFlags) er
 		return err
 	}
 	play := a.playPlan
-	if _, ok := a.database(); ok {
+	if d, ok := a.database(); ok {
 		play = a.queuePlan
+		if d.Postgres() {
+			if err := a.alone(f); err != nil {
+				return err
+			}
+		}
 	}
 	id, results, interrupted, err := play(ctx, r, plan, f.jobs)
 	if err != nil {

@@ -176,6 +176,57 @@ func TestRunnerIsKilled(t *testing.T) {
 	m.sound(d)
 }
 
+// TestKilledRunnerIsReaped kills a runner whose agent has a daemon that outlives it, in a sandbox that is none. The next one finds the
+// daemon, and the workspaces, and removes both.
+func TestKilledRunnerIsReaped(t *testing.T) {
+	m := newMachine(t, "")
+	script := filepath.Join(t.TempDir(), "agent.sh")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nsetsid sleep 1234567 >/dev/null 2>&1 &\nsleep 1234567\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c, said := m.start("run", "tickets/bugfix_inventory", "--agent", "cmd:"+script, "--sandbox", "process", "--wall", "10m", "--jobs", "1")
+	daemons := func() int {
+		n := 0
+		for _, p := range m.processes() {
+			if strings.Contains(p, "sleep 1234567") {
+				n++
+			}
+		}
+		return n
+	}
+	for deadline := time.Now().Add(time.Minute); daemons() < 2; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the agent never played: %s, %v", said, m.processes())
+		}
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	if daemons() == 0 {
+		t.Error("nothing outlived it: there is nothing to reap")
+	}
+	began := time.Now()
+	m.outcomes(1, "run", "scenarios/false_success", "--agent", "noop") // any tare that works here
+	for daemons() > 0 && time.Since(began) < 10*time.Second {
+		time.Sleep(20 * time.Millisecond)
+	}
+	left, err := filepath.Glob(filepath.Join(m.workdir, "s*"))
+	if n := daemons(); n > 0 || len(left) > 0 || err != nil {
+		t.Errorf("left: %d processes, %v, %v", n, left, err)
+	}
+	d := m.open()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if playing, err := d.Playing(context.Background()); err == nil && len(playing) == 0 {
+			break
+		}
+	}
+	if playing, err := d.Playing(context.Background()); err != nil || len(playing) > 0 {
+		t.Errorf("still taken for played: %+v, %v", playing, err)
+	}
+	m.sound(d)
+}
+
 // TestInterrupted interrupts a run: once it finishes what runs, twice it stops. Both say how to go on.
 func TestInterrupted(t *testing.T) {
 	for _, times := range []int{1, 2} {

@@ -34,6 +34,8 @@ tare ps and the run itself say when there is nobody.`,
 		},
 	}
 	c.Flags().IntVar(&jobs, "jobs", runtime.NumCPU(), "episodes played at once")
+	a.live.add(c.Flags())
+	a.presets.add(c.Flags())
 	return c
 }
 

@@ -139,7 +139,7 @@ func (q *Queue) Enqueue(ctx context.Context, w store.Work) (int, error) {
 // mend inserts the jobs that are missing for what waits. A worker that was killed took some with it, and River gives those back
 // after an hour.
 func (q *Queue) mend(ctx context.Context) error {
-	waiting, err := q.db.Waiting(ctx)
+	waiting, err := q.db.Waiting(ctx, "")
 	if err != nil || waiting == 0 {
 		return err
 	}

@@ -337,6 +337,33 @@ func TestNeeds(t *testing.T) {
 	})
 }
 
+// TestOneRun lets a worker play one run and no other, as that of a command does with its own flags.
+func TestOneRun(t *testing.T) {
+	overQueues(t, func(t *testing.T, d *store.DB, q *queue.Queue) {
+		enqueue(t, q, work(t, "a", "left", 3))
+		enqueue(t, q, work(t, "b", "mine", 5))
+		alone := quick(2, func(_ context.Context, l *store.Lease) (queue.Played, error) { return play(l, false) })
+		alone.Run = "b"
+		stop, done := make(chan struct{}), make(chan error)
+		go func() { done <- q.Work(context.Background(), alone, stop) }()
+		wait(t, time.Minute, over(d, "b"))
+		if unmet, err := d.Unmet(context.Background(), "a"); err != nil || len(unmet) != 1 {
+			t.Errorf("%+v, %v", unmet, err)
+		}
+		close(stop)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		sound(t, d, "b", 5)
+		if p, err := d.Progress(context.Background(), "a"); err != nil || p.Waiting != 3 {
+			t.Errorf("the other run: %+v, %v", p, err)
+		}
+		alone.Run = "a"
+		until(t, d, q, "a", alone)
+		sound(t, d, "a", 3)
+	})
+}
+
 // TestInterrupts ends a worker in the two ways that there are.
 func TestInterrupts(t *testing.T) {
 	overQueues(t, func(t *testing.T, d *store.DB, q *queue.Queue) {

@@ -42,6 +42,7 @@ type Config struct {
 	Has     []string
 	Can     func(need string) bool // whether it has what Has does not name, such as a script; nil: no
 	Version tare.Digest            // of its grader
+	Run     string                 // the run that it plays alone; "": all
 	Play    Player
 	Tell    func(Event)                               // called from several goroutines
 	Gone    func(w store.Pulse, leases []store.Lease) // another worker was taken for lost; nil: nobody is told
@@ -85,7 +86,7 @@ func (q *Queue) Work(ctx context.Context, cfg Config, stop <-chan struct{}) erro
 	}
 	w := &worker{q: q, cfg: cfg, has: cfg.Has, stopping: make(chan struct{}), plays: map[*store.Lease]context.CancelFunc{}}
 	host, pid := Self()
-	w.self = store.Worker{ID: id, Host: host, PID: pid, Version: cfg.Version, Slots: max(1, cfg.Slots), Has: cfg.Has}
+	w.self = store.Worker{ID: id, Host: host, PID: pid, Version: cfg.Version, Slots: max(1, cfg.Slots), Has: cfg.Has, Run: cfg.Run}
 	if err := q.db.Register(ctx, w.self); err != nil {
 		return fmt.Errorf("registering a worker: %w", err)
 	}
@@ -220,7 +221,7 @@ func (w *worker) work(jobCtx context.Context, job *river.Job[turn]) error {
 			w.play(ctx, job, l)
 			return nil
 		case err == nil:
-			waiting, err := w.q.db.Waiting(ctx)
+			waiting, err := w.q.db.Waiting(ctx, w.self.Run)
 			if err == nil && waiting == 0 {
 				return nil // the episode that this job was made for is another one's by now
 			}

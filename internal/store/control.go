@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,9 +101,13 @@ func (d *DB) Progress(ctx context.Context, run string) (Progress, error) {
 	return p, err
 }
 
-// Waiting counts the episodes of all runs that could be played now, and the jobs that ought to be there to wake workers for them.
-func (d *DB) Waiting(ctx context.Context) (n int, err error) {
-	err = d.row(ctx, d.read, "SELECT count(*) FROM episodes WHERE state = 'pending'").Scan(&n)
+// Waiting counts the episodes of a run, "" for all of them, that could be played now: as many jobs ought to be there to wake workers.
+func (d *DB) Waiting(ctx context.Context, run string) (n int, err error) {
+	q, args := "SELECT count(*) FROM episodes WHERE state = 'pending'", []any(nil)
+	if run != "" {
+		q, args = q+" AND run = $1", []any{run}
+	}
+	err = d.row(ctx, d.read, q, args...).Scan(&n)
 	return n, err
 }
 
@@ -132,6 +137,7 @@ func (d *DB) Unmet(ctx context.Context, run string) ([]Idle, error) {
 	if err != nil {
 		return nil, err
 	}
+	pulses = slices.DeleteFunc(pulses, func(p Pulse) bool { return p.Run != "" && p.Run != run })
 	var out []Idle
 	err = d.each(ctx, d.read, "SELECT needs, min(task), count(*) FROM episodes WHERE run = $1 AND state = 'pending' GROUP BY needs", []any{run}, func(r *sql.Rows) error {
 		var i Idle

@@ -222,13 +222,14 @@ type Worker struct {
 	Version tare.Digest // of its grader
 	Slots   int
 	Has     []string // what it can run
+	Run     string   // the run that it plays alone; "" of one that plays all
 }
 
 // Register makes a worker known. Its heart must beat from then on.
 func (d *DB) Register(ctx context.Context, w Worker) error {
 	return d.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := d.exec(ctx, tx, "INSERT INTO workers (id, host, pid, version, slots, has, beat, state) VALUES ($1, $2, $3, $4, $5, $6, 0, 'alive')",
-			w.ID, w.Host, w.PID, string(w.Version), w.Slots, strings.Join(w.Has, " "))
+		_, err := d.exec(ctx, tx, "INSERT INTO workers (id, host, pid, version, slots, has, only_run, beat, state) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 'alive')",
+			w.ID, w.Host, w.PID, string(w.Version), w.Slots, strings.Join(w.Has, " "), w.Run)
 		return err
 	})
 }
@@ -262,10 +263,10 @@ type Pulse struct {
 // Pulses lists the workers that count as alive.
 func (d *DB) Pulses(ctx context.Context) ([]Pulse, error) {
 	var out []Pulse
-	err := d.each(ctx, d.read, `SELECT id, host, pid, version, slots, has, beat, (SELECT count(*) FROM leases l WHERE l.worker = w.id) FROM workers w WHERE state = 'alive' ORDER BY id`, nil, func(r *sql.Rows) error {
+	err := d.each(ctx, d.read, `SELECT id, host, pid, version, slots, has, only_run, beat, (SELECT count(*) FROM leases l WHERE l.worker = w.id) FROM workers w WHERE state = 'alive' ORDER BY id`, nil, func(r *sql.Rows) error {
 		var p Pulse
 		var has string
-		err := r.Scan(&p.ID, &p.Host, &p.PID, &p.Version, &p.Slots, &has, &p.Beat, &p.Plays)
+		err := r.Scan(&p.ID, &p.Host, &p.PID, &p.Version, &p.Slots, &has, &p.Run, &p.Beat, &p.Plays)
 		p.Has = strings.Fields(has)
 		out = append(out, p)
 		return err
@@ -362,6 +363,9 @@ func (d *DB) claim(ctx context.Context, tx *sql.Tx, w Worker, full []any) (*Leas
 		return "(" + strings.Join(names, ",") + ")"
 	}
 	q := "SELECT run, key, number, body, coalesce(solution, ''), limited, provider FROM episodes WHERE state = 'pending' AND (not_before <= $1 OR not_before > $2) AND needs IN " + in(needs)
+	if w.Run != "" {
+		q += " AND run = " + strings.Trim(in([]any{w.Run}), "()")
+	}
 	if len(full) > 0 {
 		list := in(full)
 		q += " AND limited NOT IN " + list + " AND provider NOT IN " + list
