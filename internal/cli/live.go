@@ -256,6 +256,9 @@ func (a *app) liveAgent(label, id string) (agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if here, err := a.live.settings(policy); err != nil || here != strings.TrimPrefix(id, bare) {
+		return nil, errors.Join(err, usage("agent %s was planned with the policy %q, and here it is %q: the same flags play it", label, id, bare+here))
+	}
 	prices, err := a.live.priceTable()
 	if err != nil {
 		return nil, err
