@@ -229,12 +229,14 @@ func TestLiveMistakes(t *testing.T) {
 
 func TestLiveLongResult(t *testing.T) {
 	long := strings.Repeat("ä", 5000) + "THE END"
-	_, got := playing{api: "openai", brief: "long result", files: map[string]string{"long.txt": long}, live: func(l *agent.Live) { l.Result = 1001 }}.play(t)
-	if got.err != nil || got.end.Stop != tare.EndTurn {
-		t.Fatalf("%+v, %v", got.end, got.err)
-	}
-	if !strings.Contains(got.last, "bytes are left out here: the result is longer than the limit of 1001]") || !strings.Contains(got.last, "THE END") || strings.Contains(got.last, `\ufffd`) || len(got.last) > 8000 {
-		t.Errorf("%d bytes: %.3000s", len(got.last), got.last)
+	for _, api := range models {
+		_, got := playing{api: api, brief: "long result", files: map[string]string{"long.txt": long}, live: func(l *agent.Live) { l.Result = 1001 }}.play(t)
+		if got.err != nil || got.end.Stop != tare.EndTurn {
+			t.Fatalf("%s: %+v, %v", api, got.end, got.err)
+		}
+		if !strings.Contains(got.last, "bytes are left out here: the result is longer than the limit of 1001]") || !strings.Contains(got.last, "THE END") || strings.Contains(got.last, `\ufffd`) || len(got.last) > 8000 {
+			t.Errorf("%s: %d bytes: %.3000s", api, len(got.last), got.last)
+		}
 	}
 }
 

@@ -189,6 +189,7 @@ func TestPairs(t *testing.T) {
 		"nothing in common":        {[][2]string{{"pp", "ii"}}, "trials", "Nothing can be said of one and two: no pair of episodes has both rewards", 0, 0, 0},
 		"what is open could undo":  {append(better(8), [][2]string{{"pp", "ii"}, {"pp", "ii"}, {"pp", "ii"}, {"pp", "ii"}, {"pp", "ii"}}...), "tasks", "Of the pairs with both rewards two differs from one by +0.58 (p 0.0078), but what has no verdict could undo that", 16, 8, 0},
 		"now better and now worse": {append(better(4), [][2]string{{"pp", "ff"}, {"pp", "ff"}, {"pp", "pp"}}...), "tasks", "No difference between one and two is shown; one of ", 14, 4, 2},
+		"better on five of eight":  {append(better(5), [][2]string{{"pp", "pp"}, {"ff", "ff"}, {"hh", "hh"}}...), "tasks", "No difference between one and two is shown: 5 of 8 tasks differ, and so few give a p of 0.0625 at least", 16, 5, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := summarize(t, 2, tt.tasks...).Pairs[0]

@@ -197,6 +197,8 @@ func (s PairSummary) says() string {
 		return fmt.Sprintf("Of the pairs with both rewards %s differs from %s by %+.2f (p %s), but what has no verdict could undo that", s.Second, s.First, *s.Mean, P(s.Holm))
 	case s.LeastP >= alpha:
 		return fmt.Sprintf("No difference between %s and %s is shown, and none could be: %d %s give a p of %s at least", s.First, s.Second, s.Units, s.Over, P(s.LeastP))
+	case s.LeastP*math.Exp2(float64(s.Equal)) >= alpha: // units that come out the same give no signs
+		return fmt.Sprintf("No difference between %s and %s is shown: %d of %d %s differ, and so few give a p of %s at least", s.First, s.Second, s.Units-s.Equal, s.Units, s.Over, P(min(1, s.LeastP*math.Exp2(float64(s.Equal)))))
 	case s.Smallest != nil && *s.Smallest > 1:
 		return fmt.Sprintf("No difference between %s and %s is shown, and none would have been in %.0f of 100 such experiments: what so many %s show is more than rewards can differ", s.First, s.Second, 100*power, s.Over)
 	case s.Smallest != nil:
@@ -210,5 +212,5 @@ func P(p float64) string {
 	if p < 0.0001 {
 		return "<0.0001"
 	}
-	return fmt.Sprintf("%.4f", p)
+	return fmt.Sprintf("%.4f", p+1e-12) // a half is rounded up, however it was come by
 }
