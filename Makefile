@@ -35,6 +35,7 @@ check: ## gofmt, vet, staticcheck, import policy, generated files
 
 bench: need build ## print the table of figures (docs/performance.md); BENCH=all runs every benchmark as well
 	@scripts/figures
+	@scripts/scale
 	@if [ "$(BENCH)" = all ]; then $(GO) test -run '^$$' -bench . -benchmem ./...; fi
 
 fuzz: need build ## run every fuzz target for FUZZTIME (20s) each
@@ -42,6 +43,7 @@ fuzz: need build ## run every fuzz target for FUZZTIME (20s) each
 
 soak: need build ## make SOAK (2000) gradings on a machine at its worst, and look for what they left
 	$(GO) test -run '^(TestSoak|TestEdits)$$' -count=1 -timeout=0 -v ./internal/cli -soak=$(SOAK) -edits=$$(( $(SOAK) / 50 ))
+	$(GO) test -run '^TestRandomFaults$$' -count=1 -timeout=0 -v ./internal/queue -faults=$$(( $(SOAK) / 4 ))s
 
 cves: need build ## prove the vulnerabilities in public Go modules, which are fetched; needs the module proxy the first time
 	bin/tare prove cves

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare"
+	"tare/internal/sandbox"
 	"tare/internal/store"
 )
 
@@ -163,9 +164,15 @@ func (a *app) collect(ctx context.Context, remove bool) error {
 			}
 		}
 	}
+	if n := len(sandbox.Abandoned(a.workdir)); n > 0 && !a.json() {
+		fmt.Fprintf(a.stdout, "workspaces of %s that ended without removing them\n", many(n, "program"))
+	}
 	if !remove {
 		a.note("nothing was removed; tare gc --remove does")
 		return nil
+	}
+	if _, err := sandbox.Reap(a.workdir); err != nil {
+		return err
 	}
 	for _, b := range blobs {
 		if err := d.RemoveBlob(ctx, b); err != nil {

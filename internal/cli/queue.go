@@ -283,6 +283,26 @@ func because(err error) string {
 	return ": " + err.Error()
 }
 
+// adopt copies a run into the database that an earlier tare kept as files: what is finished there must not be played again.
+func (a *app) adopt(ctx context.Context, id string) error {
+	l, ok := a.files().(store.Layered)
+	if !ok {
+		return nil
+	}
+	var plan any
+	if err := l.DB.Plan(id, &plan); err == nil || !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if err := l.Old.Plan(id, &plan); err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+	_, err := store.Merge(ctx, l.Old, l.DB, []string{id})
+	return err
+}
+
 // playQueued plays a plan through the queue of the database: with a worker in this process, or by following what others do.
 func (a *app) playQueued(ctx context.Context, r *rig, plan run.Plan, jobs int, stop <-chan struct{}, tell func(done int)) (string, []run.Result, error) {
 	id, err := plan.ID()
@@ -291,6 +311,9 @@ func (a *app) playQueued(ctx context.Context, r *rig, plan run.Plan, jobs int, s
 	}
 	d, q, err := a.queue(ctx)
 	if err != nil {
+		return "", nil, err
+	}
+	if err := a.adopt(ctx, id); err != nil {
 		return "", nil, err
 	}
 	w, err := a.workOf(ctx, d, id, plan)

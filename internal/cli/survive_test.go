@@ -122,6 +122,19 @@ func (m *machine) sound(d *store.DB) {
 	if err != nil || len(r.Findings) > 0 || r.Waiting > 0 {
 		m.t.Errorf("%+v, %v", r, err)
 	}
+	planned, verdicts, ids := 0, 0, []string(nil)
+	if ids, err = d.Runs(); err != nil {
+		m.t.Error(err)
+	}
+	for _, id := range ids {
+		p, perr := d.Progress(context.Background(), id)
+		all, err := d.Episodes(id)
+		planned, verdicts = planned+p.Planned-p.Lost, verdicts+len(all)
+		if perr != nil || err != nil || p.Ended() && len(all) != p.Done {
+			m.t.Errorf("run %s: %+v, %d verdicts, %v, %v", id, p, len(all), perr, err)
+		}
+	}
+	m.t.Logf("matrix: %d planned, %d verdicts, %d entries in the log, %d findings", planned, verdicts, r.Head.Size, len(r.Findings))
 	var left []string
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if left = m.processes(); len(left) == 0 {
@@ -260,6 +273,58 @@ func TestInterrupted(t *testing.T) {
 		}
 		m.sound(d)
 	}
+}
+
+// TestTwoRunners starts the same run twice at once. Both come to the same end, and each episode has one verdict.
+func TestTwoRunners(t *testing.T) {
+	m := newMachine(t, "")
+	d := m.open()
+	c, said := m.start(append(survivors, "-q")...)
+	got := m.outcomes(1, survivors...)
+	if err := c.Wait(); c.ProcessState.ExitCode() != 1 {
+		t.Errorf("the other one: %v: %s", err, said)
+	}
+	ids, err := d.Runs()
+	if err != nil || len(ids) != 1 {
+		t.Fatal(ids, err)
+	}
+	all, err := d.Episodes(ids[0])
+	if err != nil || len(all) != len(got) || len(got) != 20 {
+		t.Errorf("%d episodes, %d shown, %v", len(all), len(got), err)
+	}
+	for _, r := range all {
+		if len(r.Verdicts) != 1 {
+			t.Errorf("%v has %d verdicts", r.Record.Trajectory.Episode, len(r.Verdicts))
+		}
+	}
+	m.sound(d)
+}
+
+// TestLongLine plays an agent that prints 50 MB without an end of line. It is graded as what it is, and neither the store nor the
+// record grows by it.
+func TestLongLine(t *testing.T) {
+	m := newMachine(t, "")
+	d := m.open()
+	script := filepath.Join(t.TempDir(), "agent.sh")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nhead -c 52428800 /dev/zero | tr '\\000' x\nhead -c 52428800 /dev/zero | tr '\\000' y >&2\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.outcomes(1, "run", "tickets/bugfix_inventory", "--agent", "cmd:"+script); len(got) != 1 || !strings.Contains(got[0], "FAIL") {
+		t.Error(got)
+	}
+	kept := int64(0)
+	err := filepath.WalkDir(m.state, func(_ string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		kept += info.Size()
+		return err
+	})
+	if err != nil || kept > 8<<20 {
+		t.Errorf("%d bytes are kept, %v", kept, err)
+	}
+	m.sound(d)
 }
 
 // TestThreeWorkers plays a run on three workers with PostgreSQL, of which one is killed: the totals are those of a run without.

@@ -7,11 +7,14 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -283,6 +286,131 @@ func TestServerGoes(t *testing.T) {
 			two.end(t)
 			sound(t, d, "r", 300)
 		})
+	}
+}
+
+// TestTwoVersions lets workers of two binaries, with graders of their own, share a database. Each plays what was planned for its
+// grader; what is left of a run goes to the other when that asks for it, and nothing is played twice.
+func TestTwoVersions(t *testing.T) {
+	overQueues(t, func(t *testing.T, d *store.DB, q *queue.Queue) {
+		asked := func(run, grader string, n int) store.Work {
+			w := work(t, run, run, n)
+			for i := range w.Episodes {
+				w.Episodes[i].Needs = []string{"grader:" + grader}
+			}
+			return w
+		}
+		enqueue(t, q, asked("r", "old", 6))
+		enqueue(t, q, asked("s", "new", 6))
+		var plays atomic.Int64
+		version := func(grader string, most int64) queue.Config {
+			c := quick(1, func(ctx context.Context, l *store.Lease) (queue.Played, error) {
+				if want := map[string]string{"r": "old", "s": "new"}[l.Run]; want != grader && most > 0 {
+					t.Errorf("the %s one played %s", grader, l.Run)
+				}
+				if n := plays.Add(1); most > 0 && n > most {
+					<-ctx.Done() // a binary that is replaced in the middle of its work
+					return queue.Played{}, ctx.Err()
+				}
+				return play(l, false)
+			})
+			c.Has = []string{"grader:" + grader}
+			return c
+		}
+		ctx, replaced := context.WithCancel(context.Background())
+		done := make(chan error)
+		go func() { done <- q.Work(ctx, version("old", 3), nil) }()
+		wait(t, time.Minute, func() bool { return plays.Load() > 3 })
+		replaced()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		enqueue(t, q, asked("r", "new", 6)) // the same command again, by the new binary
+		until(t, d, q, "r", version("new", 0))
+		until(t, d, q, "s", version("new", 0))
+		sound(t, d, "r", 6)
+		sound(t, d, "s", 6)
+		if n := plays.Load(); n != 13 {
+			t.Errorf("%d plays of 12 episodes, of which one was given up", n)
+		}
+	})
+}
+
+// TestStalledConnection lets a worker's connections stall, as a network does that swallows all and says nothing. Others take over; when
+// it is heard again its word counts no more.
+func TestStalledConnection(t *testing.T) {
+	address, err := storetest.Postgres(t).New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, q := open(t, address)
+	enqueue(t, q, work(t, "r", "a", 30))
+	through, stall := stalling(t, address)
+	victim := start(t, through, slowVar+"=50ms")
+	wait(t, time.Minute, func() bool {
+		p, err := d.Progress(context.Background(), "r")
+		return err == nil && p.Done >= 3
+	})
+	stall(true)
+	other := start(t, address)
+	wait(t, time.Minute, over(d, "r"))
+	stall(false)
+	if line, err := victim.out.ReadString('\n'); line != "taken for lost\n" {
+		t.Errorf("it said %q, %v", line, err)
+	}
+	victim.kill()
+	other.end(t)
+	sound(t, d, "r", 30)
+}
+
+// stalling is a way to a server over loopback that can be made to swallow what is sent.
+func stalling(t *testing.T, address string) (through string, stall func(bool)) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	var gate sync.RWMutex // held for writing while nothing passes
+	copying := func(to, from net.Conn) {
+		defer to.Close()
+		b := make([]byte, 4096)
+		for {
+			n, err := from.Read(b)
+			gate.RLock()
+			gate.RUnlock()
+			if _, werr := to.Write(b[:n]); err != nil || werr != nil {
+				return
+			}
+		}
+	}
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("unix", at)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			go copying(server, client)
+			go copying(client, server)
+		}
+	}()
+	u.Host, u.RawQuery = l.Addr().String(), "sslmode=disable"
+	return u.String(), func(on bool) {
+		if on {
+			gate.Lock()
+		} else {
+			gate.Unlock()
+		}
 	}
 }
 

@@ -149,6 +149,11 @@ func sound(t testing.TB, d *store.DB, run string, n int) {
 	if err != nil || len(r.Findings) > 0 || r.Waiting > 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
+	var attempts int
+	if err := d.Writer().QueryRow(fmt.Sprintf("SELECT count(*) FROM attempts WHERE run = '%s'", run)).Scan(&attempts); err != nil {
+		t.Error(err)
+	}
+	t.Logf("matrix: %d planned, %d verdicts, %d attempts, %d entries in the log, %d findings", n, len(all), attempts, r.Head.Size, len(r.Findings))
 	var leases int
 	if err := d.Writer().QueryRow("SELECT count(*) FROM leases").Scan(&leases); err != nil || leases > 0 {
 		t.Errorf("%d leases are left, %v", leases, err)
@@ -361,6 +366,52 @@ func TestOneRun(t *testing.T) {
 		alone.Run = "a"
 		until(t, d, q, "a", alone)
 		sound(t, d, "a", 3)
+	})
+}
+
+// TestFinishedMeanwhile lets an episode be finished by somebody without a lease while a worker plays it: that record stands, the worker
+// goes on, and its own record is kept beside.
+func TestFinishedMeanwhile(t *testing.T) {
+	overQueues(t, func(t *testing.T, d *store.DB, q *queue.Queue) {
+		enqueue(t, q, work(t, "r", "a", 3))
+		until(t, d, q, "r", quick(1, func(_ context.Context, l *store.Lease) (queue.Played, error) {
+			p, err := play(l, false)
+			if err != nil || l.Episode.Trial != 2 {
+				return p, err
+			}
+			first := *l
+			first.Number = 99
+			other, err := play(&first, false)
+			return p, errors.Join(err, d.Save(l.Run, l.Episode, other.Record, other.Verdict))
+		}))
+		sound(t, d, "r", 3)
+		ep := tare.Episode{Task: "s/t", Agent: "a", Trial: 2}
+		kept, err := d.Find("r", ep)
+		late, lerr := d.LostAttempts("r", ep)
+		if err != nil || lerr != nil || kept.Record.Trajectory.Final != "attempt 99" || len(late) != 1 || late[0].Trajectory.Final != "attempt 1" {
+			t.Errorf("%q, %d late, %v, %v", kept.Record.Trajectory.Final, len(late), err, lerr)
+		}
+	})
+}
+
+// TestEndedWithLease ends a worker that could not keep what it played: its episode is another's to play.
+func TestEndedWithLease(t *testing.T) {
+	overQueues(t, func(t *testing.T, d *store.DB, q *queue.Queue) {
+		ctx := context.Background()
+		enqueue(t, q, work(t, "r", "a", 1))
+		host, pid := queue.Self()
+		w := store.Worker{ID: "one", Host: host, PID: pid, Slots: 1}
+		if err := d.Register(ctx, w); err != nil {
+			t.Fatal(err)
+		}
+		if l, err := d.Claim(ctx, w); err != nil || l == nil {
+			t.Fatalf("%v, %v", l, err)
+		}
+		if err := d.End(ctx, "one"); err != nil {
+			t.Fatal(err)
+		}
+		until(t, d, q, "r", quick(1, func(_ context.Context, l *store.Lease) (queue.Played, error) { return play(l, false) }))
+		sound(t, d, "r", 1)
 	})
 }
 

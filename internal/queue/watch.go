@@ -59,7 +59,7 @@ func (w *worker) tick(ctx context.Context) {
 	seen := &watch{}
 	well := time.Now() // when the database last did all that was asked
 	for n := 0; ; n++ {
-		err := w.q.db.Beat(ctx, w.self.ID)
+		err := w.beat(ctx)
 		switch {
 		case errors.Is(err, store.ErrLease):
 			w.fail(ErrTaken)
@@ -87,6 +87,13 @@ func (w *worker) tick(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// beat lets the heart beat once. A connection over which nothing comes any more must not stop it for good.
+func (w *worker) beat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return w.q.db.Beat(ctx, w.self.ID)
 }
 
 // look takes over from workers that are dead.

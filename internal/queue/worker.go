@@ -301,6 +301,8 @@ func (w *worker) play(jobCtx context.Context, job *river.Job[turn], l *store.Lea
 	e.Took = time.Since(began)
 	switch {
 	case errors.Is(err, store.ErrLease): // it is another worker's: the tick says why
+	case errors.Is(err, store.ErrFinished) && e.Done: // what was kept first stands
+		w.tell(e)
 	case err != nil:
 		w.fail(err)
 	case e.Done:
@@ -339,7 +341,7 @@ func (w *worker) commit(ctx context.Context, keep func(context.Context) error) e
 	over := w.over
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		w.pass("before commit")
-		err := keep(ctx)
+		err := try(ctx, keep)
 		if err == nil || store.Lasting(err) || ctx.Err() != nil || time.Now().After(deadline) {
 			return err
 		}
@@ -350,4 +352,12 @@ func (w *worker) commit(ctx context.Context, keep func(context.Context) error) e
 		case <-ctx.Done():
 		}
 	}
+}
+
+// try tries to keep something for a minute: a connection over which nothing comes any more must not hold it for good. What was kept
+// all the same is recognised by the next try.
+func try(ctx context.Context, keep func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return keep(ctx)
 }

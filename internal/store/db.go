@@ -15,8 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver of PostgreSQL
+	"github.com/jackc/pgx/v5/stdlib"
 	"modernc.org/sqlite"
 
 	"tare/internal/ledger"
@@ -89,10 +90,13 @@ func (d *DB) connect() error {
 	switch scheme, rest, _ := strings.Cut(d.url, ":"); scheme {
 	case "postgres", "postgresql":
 		d.pg = true
-		db, err := sql.Open("pgx", d.url)
+		cfg, err := pgx.ParseConfig(d.url)
 		if err != nil {
 			return err
 		}
+		// A transaction of somebody who is not heard of any more holds locks that a take-over needs: it ends before others lose patience.
+		cfg.RuntimeParams["idle_in_transaction_session_timeout"] = "5000"
+		db := stdlib.OpenDB(*cfg)
 		db.SetMaxOpenConns(32)
 		db.SetMaxIdleConns(16)
 		db.SetConnMaxIdleTime(time.Minute)
@@ -254,6 +258,9 @@ func duplicate(err error) bool {
 func Lasting(err error) bool {
 	var p *pgconn.PgError
 	if errors.As(err, &p) {
+		if p.Code == "25P03" { // the transaction stood still for too long
+			return false
+		}
 		switch p.Code[:2] {
 		case "08", "53", "57", "58", "40", "55": // connection, resources, intervention, system, rollback, not in a state
 			return false

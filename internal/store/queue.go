@@ -245,10 +245,11 @@ func (d *DB) Beat(ctx context.Context, worker string) error {
 	})
 }
 
-// End says that a worker has ended by itself.
+// End says that a worker has ended by itself. One that still holds leases, since what came of them could not be kept, has not: its heart
+// stands, and others take over from it.
 func (d *DB) End(ctx context.Context, worker string) error {
 	return d.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := d.exec(ctx, tx, "UPDATE workers SET state = 'ended' WHERE id = $1 AND state = 'alive'", worker)
+		_, err := d.exec(ctx, tx, "UPDATE workers SET state = 'ended' WHERE id = $1 AND state = 'alive' AND NOT EXISTS (SELECT 1 FROM leases WHERE worker = $2)", worker, worker)
 		return err
 	})
 }
@@ -465,10 +466,38 @@ func (d *DB) Finish(ctx context.Context, l *Lease, record, verdict tare.Entry, a
 			return nil
 		}
 	}
+	if errors.Is(err, fs.ErrExist) {
+		err = errors.Join(d.tooLate(ctx, l, record, also), ErrFinished)
+	}
 	if err != nil {
 		return fmt.Errorf("finishing an episode: %w", err)
 	}
 	return nil
+}
+
+// tooLate ends the lease of an episode that was finished by other means meanwhile: in a run that was imported, or by a command that takes
+// no leases. That record stands; the later one is kept among the attempts that were lost.
+func (d *DB) tooLate(ctx context.Context, l *Lease, record tare.Entry, also func(tx *sql.Tx) error) error {
+	return d.Tx(ctx, func(tx *sql.Tx) error {
+		if err := d.release(ctx, tx, l, "too late"); err != nil {
+			return err
+		}
+		if err := d.lostIn(ctx, tx, l.Run, l.Episode, record); err != nil {
+			return err
+		}
+		all, err := d.verdictsBy(ctx, tx, l.Run)
+		if err != nil {
+			return err
+		}
+		history := all[short(l.Key)]
+		if len(history) == 0 {
+			return fmt.Errorf("episode %s has a record and no verdict", short(l.Key))
+		}
+		if err := d.summarise(ctx, tx, l.Run, l.Key, tare.Standing(history)); err != nil {
+			return err
+		}
+		return also(tx)
+	})
 }
 
 // Fail keeps the record of an attempt that infrastructure ended, and ends the lease. The episode waits for another attempt, after

@@ -182,6 +182,28 @@ func (s *Server) Kill() error {
 	return err
 }
 
+// Processor is the processor time of the server's processes, as far as they live.
+func (s *Server) Processor() (sum time.Duration) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		b, err := os.ReadFile(name)
+		at := strings.LastIndexByte(string(b), ')') // the name before it may hold anything
+		if err != nil || at < 0 {
+			continue // it has ended
+		}
+		f := strings.Fields(string(b[at+1:]))
+		session, _ := strconv.Atoi(f[3])
+		if session != s.cmd.Process.Pid && f[1] != strconv.Itoa(s.cmd.Process.Pid) {
+			continue
+		}
+		for _, ticks := range f[11:15] { // its own, and those of children that have ended
+			n, _ := strconv.Atoi(ticks)
+			sum += time.Duration(n) * 10 * time.Millisecond
+		}
+	}
+	return sum
+}
+
 // Stop ends the server and removes its directory.
 func (s *Server) Stop() error {
 	err := s.cmd.Process.Signal(syscall.SIGQUIT)
