@@ -35,6 +35,7 @@ const reportedExit = 99
 const (
 	buildWall = 2 * time.Minute
 	startWall = 20 * time.Second
+	hangWall  = 10 // times as long by the clock as with a processor, so that a machine that is busy hangs nothing
 
 	maxKept   = 32 << 10 // of stdout and of stderr each, in the record
 	maxStream = 4 << 20  // of both together, that a program may write
@@ -164,6 +165,9 @@ func (s Start) Run(ctx context.Context, sb sandbox.Sandbox) (e tare.Execution, l
 	if err != nil {
 		return e, log, fmt.Errorf("running %s: %w", s.Command[0], err)
 	}
+	if h := s.hang(); h > 0 && res.Ended == "" && res.CPU > h { // it ended before anybody looked
+		res.Ended = sandbox.LimitCPU
+	}
 	e = execution(s.ID, s.Command, res)
 	var reports []byte
 	if w.has(reportsAt) {
@@ -196,10 +200,10 @@ func (s Start) cmd(w *booth) (sandbox.Cmd, error) {
 	if wall <= 0 {
 		wall = startWall
 	}
-	if s.Trigger != nil && s.Trigger.Hang > 0 {
-		wall = s.Trigger.Hang
-	}
 	cmd := sandbox.Cmd{Env: s.env(), Limits: limits(wall, 0)}
+	if h := s.hang(); h > 0 {
+		cmd.Limits = limits(hangWall*h, h)
+	}
 	cmd.Limits.Output = maxStream
 	if s.Language != "go" && s.Language != "python" {
 		if err := w.put(reportsAt, tare.Tree{}, true); err != nil {
@@ -225,6 +229,14 @@ func (s Start) cmd(w *booth) (sandbox.Cmd, error) {
 		cmd.Argv = append(cmd.Argv, word)
 	}
 	return cmd, nil
+}
+
+// hang is for how long a program may keep a processor; 0 for one that is not known to hang.
+func (s Start) hang() time.Duration {
+	if s.Trigger == nil {
+		return 0
+	}
+	return s.Trigger.Hang
 }
 
 // env is the environment of a program. What a tree says in __asan_default_options and its like counts for less than this.
