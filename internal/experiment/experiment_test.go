@@ -221,7 +221,7 @@ func TestPairedByTrial(t *testing.T) {
 }
 
 func TestHolm(t *testing.T) {
-	pairs := []PairSummary{{Permutation: 0.03}, {Permutation: 0.01}, {Permutation: 0.04}}
+	pairs := []PairSummary{{Worst: 0.03}, {Worst: 0.01}, {Worst: 0.04}}
 	holm(pairs)
 	for i, want := range []float64{0.06, 0.03, 0.06} { // R 4.2.2, p.adjust(c(0.03, 0.01, 0.04), "holm")
 		if math.Abs(pairs[i].Holm-want) > 1e-12 {

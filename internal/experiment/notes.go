@@ -87,7 +87,7 @@ func definitions(d Design) []string {
 		"pass@k: the chance that at least one of k attempts at a task passes, 1 - C(n-c,k)/C(n,k) of n attempts of which c passed, averaged over tasks.",
 		"pass^k: the chance that all of k attempts at a task pass, C(c,k)/C(n,k), averaged over tasks.",
 		"Intervals are at 95 %: Wilson's for rates, the BCa bootstrap for mean rewards and differences; both count " + over + ". Where verdicts are missing they reach from the low end, were all of them as bad as can be, to the high end, were they as good.",
-		"Differences are paired by task and trial. The sign and permutation tests are two-sided and exact; with more than 20 units the latter is drawn.",
+		"Differences are paired by task and trial. The sign and permutation tests are two-sided and exact; with more than 20 units the latter is drawn. Where verdicts are missing a difference is called shown only if its p stays below 0.05 were all of them against it.",
 		"The smallest difference is the one that a paired t test at 0.05 finds in 80 of 100 experiments with so many units that vary as much" + among + ".",
 		"Flaky: some episodes of an arm on a task passed and some failed. Per solve: all that the arm took, by its passes.",
 	}

@@ -46,6 +46,16 @@ type Design struct {
 	LeftOut []string `json:"left_out,omitempty"` // tasks that were asked for and that not every arm can be played on
 	Arms    []Arm    `json:"-"`
 	Compare [][2]int `json:"-"` // arms by their numbers: the second is compared with the first
+
+	draws int // of bootstraps and of permutations that are too many to try all; 0: as usual
+}
+
+// resamples is how often is drawn.
+func (d Design) resamples() int {
+	if d.draws > 0 {
+		return d.draws
+	}
+	return draws
 }
 
 // A Summary is what an experiment showed.
@@ -284,7 +294,7 @@ func summarizeArm(a Arm, d Design, byTask map[string][]Row) (ArmSummary, error) 
 	}
 	slices.Sort(s.Graders)
 	s.Reward = stats.Describe(rewards)
-	s.Interval = widest(ends, d.Seed)
+	s.Interval = widest(ends, d)
 	var err error
 	if s.Pass, err = rate(s.Passed, s.Failed, s.Open(), d); err != nil {
 		return s, err
@@ -302,8 +312,8 @@ func summarizeArm(a Arm, d Design, byTask map[string][]Row) (ArmSummary, error) 
 }
 
 // interval is that of a mean over values that are independent of each other; nil where they show none.
-func interval(values []float64, seed int64) *stats.Interval {
-	i, ok := stats.BCa(len(values), draws, level, uint64(seed), func(drawn []int) float64 {
+func interval(values []float64, d Design) *stats.Interval {
+	i, ok := stats.BCa(len(values), d.resamples(), level, uint64(d.Seed), func(drawn []int) float64 {
 		sum := 0.0
 		for _, k := range drawn {
 			sum += values[k]
@@ -318,12 +328,12 @@ func interval(values []float64, seed int64) *stats.Interval {
 
 // widest is the interval of a mean over values of which only bounds are known: from its low end over the lower ones to its high end
 // over the upper ones. Where either shows no interval it ends at the mean.
-func widest(bounds [][2]float64, seed int64) *stats.Interval {
+func widest(bounds [][2]float64, d Design) *stats.Interval {
 	low, high := make([]float64, len(bounds)), make([]float64, len(bounds))
 	for i, b := range bounds {
 		low[i], high[i] = b[0], b[1]
 	}
-	one, other := interval(low, seed), interval(high, seed)
+	one, other := interval(low, d), interval(high, d)
 	if len(bounds) < 2 || one == nil && other == nil && slices.Equal(low, high) {
 		return nil
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -143,7 +144,7 @@ func comparisons(s experiment.Summary) section {
 	for _, p := range s.Pairs {
 		below := []string{p.Says + "."}
 		if p.Complete < p.Planned {
-			below = append(below, fmt.Sprintf("%d of %d pairs of episodes have both rewards, with a mean of %s, of which the p speak; over all of them it could be anything from %+.2f to %+.2f.", p.Complete, p.Planned, signed(p.Mean), p.Bounds[0], p.Bounds[1]))
+			below = append(below, fmt.Sprintf("%d of %d pairs of episodes have both rewards, with a mean of %s, of which the p speak; over all of them it could be anything from %s to %s, and the p of the permutation test up to %s.", p.Complete, p.Planned, signed(p.Mean), plus(p.Bounds[0]), plus(p.Bounds[1]), experiment.P(p.Worst)))
 		}
 		below = append(below, fmt.Sprintf("Of %s: both passed %d, only %s %d, only %s %d, neither %d.", counted(p.Complete, "pair"), p.Both, p.First, p.OnlyFirst, p.Second, p.OnlySecond, p.Neither))
 		sec.Lines = append(sec.Lines, Line{Cells: []string{
@@ -158,7 +159,7 @@ func meanOf(p experiment.PairSummary) string {
 	if p.Complete == p.Planned {
 		return signed(p.Mean)
 	}
-	return fmt.Sprintf("%+.2f to %+.2f", p.Bounds[0], p.Bounds[1])
+	return plus(p.Bounds[0]) + " to " + plus(p.Bounds[1])
 }
 
 // smallest is the smallest difference that would have shown; rewards differ by 1 at most.
@@ -337,7 +338,15 @@ func signed(f *float64) string {
 	if f == nil {
 		return "–"
 	}
-	return fmt.Sprintf("%+.2f", *f)
+	return plus(*f)
+}
+
+// plus is a difference with its sign, of which 0 has none.
+func plus(v float64) string {
+	if math.Abs(v) < 0.005 {
+		return "0.00"
+	}
+	return fmt.Sprintf("%+.2f", v)
 }
 
 // ends are the ends of an interval; nil is none.
@@ -346,7 +355,7 @@ func ends(i *stats.Interval) string {
 		return "–"
 	}
 	if i.Low < 0 {
-		return fmt.Sprintf("%+.2f to %+.2f", i.Low, i.High)
+		return plus(i.Low) + " to " + plus(i.High)
 	}
 	return fmt.Sprintf("%.2f–%.2f", i.Low, i.High)
 }

@@ -204,7 +204,7 @@ func newForest(pair experiment.PairSummary) forest {
 		row := forestRow{Name: clip(line(d.Task, nameLimit), 44), Value: signed(d.Mean), Class: "none"}
 		if d.Bounds[1]-d.Bounds[0] > 1e-9 {
 			row.Interval, row.Low, row.End = true, x(d.Bounds[0]), x(d.Bounds[1])
-			row.Value = fmt.Sprintf("%+.2f to %+.2f", d.Bounds[0], d.Bounds[1])
+			row.Value = plus(d.Bounds[0]) + " to " + plus(d.Bounds[1])
 		}
 		if d.Mean != nil {
 			row.Has, row.Mean, row.Class = true, x(*d.Mean), signClass(*d.Mean)

@@ -47,7 +47,7 @@ func above(t, df, shift float64) float64 {
 		}
 		return math.Exp(scale+(df-1)*math.Log(s)-df*s*s/2) * normal(shift-t*s)
 	}
-	const steps = 4000
+	const steps = 600
 	wide := 12 / math.Sqrt(2*df)
 	low, high := max(0, 1-wide), 1+wide
 	h := (high - low) / steps
