@@ -111,7 +111,7 @@ func playBig(l *store.Lease, n int) (queue.Played, error) {
 	if err != nil {
 		return queue.Played{}, err
 	}
-	verdict, err := tare.NewEntry(tare.Verdict{Schema: tare.VerdictSchema, Record: rec.Hash, Outcome: tare.Pass})
+	verdict, err := tare.NewEntry(tare.Verdict{Schema: tare.VerdictSchema, Record: rec.Hash, Outcome: tare.Pass, Grader: "sha256:00"})
 	return queue.Played{Record: rec, Verdict: verdict}, err
 }
 

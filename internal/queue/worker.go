@@ -119,7 +119,10 @@ func (q *Queue) Work(ctx context.Context, cfg Config, stop <-chan struct{}) erro
 	if errors.Is(cause, context.Canceled) {
 		cause = nil
 	}
-	return errors.Join(cause, err, q.db.End(context.WithoutCancel(ctx), id), q.db.Ledger().Integrate())
+	ending := context.WithoutCancel(ctx) // a connection that broke just now is no failure of what was done
+	return errors.Join(cause, err,
+		w.commit(ending, func(ctx context.Context) error { return q.db.End(ctx, id) }),
+		w.commit(ending, func(context.Context) error { return q.db.Ledger().Integrate() }))
 }
 
 // end ends River's part once all that is played has come to its end. Where the database is out of reach it would wait for that.
