@@ -82,7 +82,7 @@ func said1(a Answer, kind tare.SignalKind) string {
 
 func TestReplies(t *testing.T) {
 	list := examples(t)
-	if len(list) < 230 {
+	if len(list) < 240 {
 		t.Fatalf("%d examples were read", len(list))
 	}
 	for _, e := range list {
@@ -105,6 +105,8 @@ func TestReadIsBounded(t *testing.T) {
 	}
 }
 
+// FuzzRead holds the reader to what must be so of every reply: a report names what it reports; said to be clean as well, it is none; and
+// of what is quoted line by line nothing is reported.
 func FuzzRead(f *testing.F) {
 	for _, e := range examples(f) {
 		f.Add(e.reply, e.signal.Name)
@@ -115,6 +117,20 @@ func FuzzRead(f *testing.F) {
 			if a.Signal == Reported && !strings.Contains(strings.ToLower(seen(reply)), strings.ToLower(name[strings.LastIndexAny(name, ":./")+1:])) {
 				t.Errorf("%s %q is reported by %q, which does not name it", kind, name, reply)
 			}
+		}
+		q := Question{Signal: tare.Signal{Kind: tare.SignalTest, Name: knownTests[1]}, Prompt: shownPrompt, Tests: knownTests}
+		if len(reply) < maxText/4 {
+			if a := Read(q, "No test fails. All 4 tests pass.\n\n"+reply); a.Signal == Reported {
+				t.Errorf("said to be clean first, it is a report: %s\n%q", a.Why, reply)
+			}
+			quoted := "> " + strings.ReplaceAll(strings.ToValidUTF8(reply, "?"), "\n", "\n> ")
+			if a := Read(q, quoted); a.Signal == Reported && !strings.ContainsAny(quoted, "\r\x1b`~") && !strings.Contains(quoted, "> E") {
+				t.Errorf("quoted, it is a report: %s\n%q", a.Why, quoted)
+			}
+		}
+		first, second := Read(q, reply), Read(q, reply)
+		if fmt.Sprint(first) != fmt.Sprint(second) {
+			t.Errorf("read twice: %+v, then %+v\n%q", first, second, reply)
 		}
 		Cases(reply)
 	})

@@ -158,11 +158,66 @@ func TestCanariesRefused(t *testing.T) {
 	}
 }
 
+// FuzzCanaries loads a manifest that anybody may have written: it comes back whole, and the same each time, or as errors with their
+// places. What comes back has planted and clean canaries of different names, wordings that differ and tell nothing, and a signal each.
 func FuzzCanaries(f *testing.F) {
 	f.Add(goodManifest)
+	f.Add(strings.Replace(goodManifest, "version: 1", "version: 1\nphrasings: {X: 'Run the tests.', Y: 'Execute the tests.'}\nrepeats: 3\nlimits: {wall: 2m, turns: 5}\nadapter: 'cmd:./a.sh'", 1))
+	f.Add(strings.Replace(goodManifest, "'tests/test_a.py::test_sum'", "{exception: KeyError, file: a.py, line: 2, symbol: sum}\n    check: {run: [make, check], wall: 1m}\n    repeats: 2", 1))
+	f.Add("canaries: &a [*a]\nversion: 1\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if c, err := loadCanaries(text); err == nil && len(c.Tasks) < 2 {
-			t.Errorf("%d canaries were accepted", len(c.Tasks))
+		c, err := loadCanaries(text)
+		if (c == nil) == (err == nil) {
+			t.Fatalf("got %v and %v", c, err)
 		}
+		if err != nil {
+			var at *Error
+			if !errors.As(err, &at) || !strings.HasPrefix(err.Error(), "dir/canary.yaml") {
+				t.Fatalf("an error without a place: %v", err)
+			}
+			return
+		}
+		again, err := loadCanaries(text)
+		if err != nil || again.Hash != c.Hash {
+			t.Fatalf("the second time it is another: %v", err)
+		}
+		holdsCanaries(t, c)
 	})
+}
+
+// holdsCanaries holds a manifest that was loaded to what is promised of one.
+func holdsCanaries(t *testing.T, c *Canaries) {
+	t.Helper()
+	ids, planted := map[string]bool{}, 0
+	for _, task := range c.Tasks {
+		spec := task.Canary
+		if spec.Planted != "" {
+			planted++
+		}
+		if ids[task.ID] || task.Hash == "" || (spec.Planted != "") != (spec.Signal.Kind != tare.SignalNone) || (spec.Planted != "") != (spec.Twin != nil) {
+			t.Fatalf("%s is not whole, or is there twice: %+v", task.ID, spec)
+		}
+		ids[task.ID] = true
+		if spec.Signal.Kind == "" || spec.Repeats < 1 || spec.Repeats > maxRepeats || len(spec.Check.Argv) == 0 || task.Limits.Wall < 0 {
+			t.Fatalf("%s: %+v", task.ID, spec)
+		}
+		names := map[string]bool{}
+		for _, p := range spec.Phrasings {
+			if names[p.Name] || strings.TrimSpace(p.Text) == "" {
+				t.Fatalf("%s: phrasing %q is empty or there twice", task.ID, p.Name)
+			}
+			names[p.Name] = true
+			for _, answer := range []string{spec.Planted, spec.Signal.Name} {
+				if answer != "" && strings.Contains(p.Text, answer) {
+					t.Fatalf("%s: phrasing %q tells %q", task.ID, p.Name, answer)
+				}
+			}
+		}
+		if len(names) < 2 {
+			t.Fatalf("%s has %d phrasings", task.ID, len(names))
+		}
+	}
+	if planted == 0 || planted == len(c.Tasks) {
+		t.Fatalf("%d of %d are planted", planted, len(c.Tasks))
+	}
 }
