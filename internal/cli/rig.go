@@ -138,9 +138,9 @@ func (a *app) ready(ctx context.Context, tasks []*tare.Task) ([]*tare.Task, erro
 	return out, nil
 }
 
-// sourced is t with the source of its module, which the user's go command fetches the first time.
+// sourced is t with the source of its module, which the user's go command fetches the first time. One that has it stays as it is.
 func (a *app) sourced(ctx context.Context, t *tare.Task) (*tare.Task, error) {
-	if t.Vuln == nil || t.Vuln.Module == nil {
+	if t.Vuln == nil || t.Vuln.Module == nil || len(t.Seed) > 0 {
 		return t, nil
 	}
 	goCommand, err := sandbox.Resolve("go")
