@@ -8,7 +8,7 @@ SOAK     ?= 2000
 export CGO_ENABLED := 0
 export GO
 
-.PHONY: help demo test build generate check bench fuzz soak cves npm clean need
+.PHONY: help demo test build generate check bench fuzz soak cves npm clean need clients
 .NOTPARALLEL:
 
 help: ## show this list
@@ -17,7 +17,7 @@ help: ## show this list
 demo: need build ## prove a ticket, play four agents, explain a verdict; writes report.html
 	bin/tare demo
 
-test: need build ## run every test
+test: need clients build ## run every test
 	$(GO) test -timeout 20m ./...
 
 build: ## build bin/tare and bin/tare-bridge
@@ -50,6 +50,10 @@ cves: need build ## prove the vulnerabilities in public Go modules, which are fe
 
 npm: build ## have a client from npm operate a simulated platform, over stdio and HTTP; needs node and npx
 	@scripts/npm-client
+
+clients: ## install agents and MCP clients of others' making, for tests, from npm
+	@scripts/need clients
+	@scripts/clients/install >/dev/null
 
 clean: ## remove what build and demo leave in this folder
 	rm -rf bin report.html

@@ -23,7 +23,6 @@ var allow = map[string][]string{
 	"suites": {},
 
 	"contract":  {},
-	"egress":    {},
 	"stats":     {},
 	"predicate": {},
 	"sandbox":   {},
@@ -31,6 +30,7 @@ var allow = map[string][]string{
 
 	"claims":     {"tare"},
 	"dialog":     {"tare"},
+	"egress":     {"tare"},
 	"judge":      {"tare", "llm", "stats"},
 	"ledger":     {"tare"},
 	"llm":        {"tare"},

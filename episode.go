@@ -96,4 +96,6 @@ type Trajectory struct {
 	Turns     []ModelTurn `json:"turns,omitempty"`
 	Approvals []Approval  `json:"approvals,omitempty"`
 	Usage     *Usage      `json:"usage,omitempty"` // of the whole episode, as its agent counts it; nil: unknown
+
+	Outside *Outside `json:"outside,omitempty"` // of an agent of others' making
 }

@@ -10,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"tare"
-	"tare/internal/dialog"
-	"tare/internal/egress"
 	"tare/internal/sandbox"
 )
 
@@ -45,10 +43,7 @@ type Ending struct {
 	Said   *tare.Said  // of a command: all that it said
 	Usage  *tare.Usage // nil: unknown
 
-	// Of agents of others' making:
-	Dialog   []byte            // that it wrote itself, as dialog.jsonl
-	Messages []dialog.Said     // what it said on the way, in seconds since it was started
-	Network  []egress.Exchange // what it asked of the way out, where it has one
+	Outside *tare.Outside // of an agent of others' making
 }
 
 // An Agent plays one episode at a time in each World it is handed, and several at once in different ones.

@@ -231,7 +231,9 @@ func (a command) Play(ctx context.Context, brief tare.Brief, w World) (end Endin
 	}
 	end = a.ending(ctx, res)
 	end.Usage = readUsage(used)
-	end.Dialog = readDialog(archive, &end)
+	if own := readDialog(archive, &end); own != nil {
+		end.Outside = &tare.Outside{Dialog: own}
+	}
 	return end, nil
 }
 

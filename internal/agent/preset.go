@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -157,13 +158,39 @@ func (a presetAgent) Play(ctx context.Context, brief tare.Brief, w World) (end E
 	}
 	printed := a.Preset.Output.Read(res.Stdout.Data, res.Stderr.Data)
 	end = a.ending(ctx, res, printed, s.gate.Log())
-	end.Dialog = readDialog(filepath.Join(dir, "a"), &end)
-	for _, m := range printed.Messages {
-		if strings.TrimSpace(m.Text) != "" {
-			end.Messages = append(end.Messages, dialog.Said{At: marks.at(m.Offset), Text: m.Text})
+	end.Outside = &tare.Outside{Network: ends(s.gate.Log(), maxNetwork), Messages: said(printed.Messages, marks)}
+	end.Outside.Dialog = readDialog(filepath.Join(dir, "a"), &end)
+	return end, nil
+}
+
+// What is kept of an agent beside its calls.
+const (
+	maxNetwork  = 1000
+	maxMessages = 256 << 10 // bytes
+)
+
+// ends are the first and the last of a list that is longer than most.
+func ends(list []tare.Exchange, most int) []tare.Exchange {
+	if len(list) <= most {
+		return list
+	}
+	return slices.Concat(list[:most/2], list[len(list)-most/2:])
+}
+
+// said are the last of an agent's messages, as many as fit.
+func said(list []preset.Message, m marks) []tare.Message {
+	var out []tare.Message
+	left := maxMessages
+	for _, p := range slices.Backward(list) {
+		if left -= len(p.Text); left < 0 {
+			break
+		}
+		if strings.TrimSpace(p.Text) != "" {
+			out = append(out, tare.Message{At: m.at(p.Offset), Text: p.Text})
 		}
 	}
-	return end, nil
+	slices.Reverse(out)
+	return out
 }
 
 // A session is one episode of such an agent.
@@ -174,6 +201,7 @@ type session struct {
 	key   string // in the place of the real one
 	port  int    // of the gate, inside
 	gate  *egress.Gate
+	ports map[string]string // of its loopback, and what they lead to
 }
 
 // command lays out what the agent finds and makes the command that starts it.
@@ -210,6 +238,14 @@ func (s *session) command(ctx context.Context, brief tare.Brief) (cmd sandbox.Cm
 		cmd.Mounts = append(cmd.Mounts, sandbox.Mount{Host: w.Dir, Guest: guestWorkspace, Writable: true})
 	}
 	cmd.Mounts = append(cmd.Mounts, w.Mounts...)
+	defer func() {
+		s.ports = map[string]string{}
+		for _, f := range cmd.Forwards {
+			if f.Port != 0 {
+				s.ports[strconv.Itoa(f.Port)] = f.Socket
+			}
+		}
+	}()
 	if w.Patch != nil {
 		if err := w.Patch.show(ctx, sb, &cmd); err != nil {
 			return cmd, err
@@ -268,7 +304,7 @@ func (s *session) socket() string { return filepath.Join(s.dir, "g") }
 // openGate serves the way to the model. When the function that it returns has, nothing goes through any more.
 func (s *session) openGate(ctx context.Context) (closeGate func(), err error) {
 	s.gate = egress.New(egress.Config{
-		Model: &url.URL{Scheme: s.Base.Scheme, Host: s.Base.Host}, Token: s.key, Key: s.Key, Hosts: slices.Concat(s.Preset.Hosts, s.Hosts),
+		Model: &url.URL{Scheme: s.Base.Scheme, Host: s.Base.Host}, Token: s.key, Key: s.Key, Hosts: slices.Concat(s.Preset.Hosts, s.Hosts), World: s.ports,
 	})
 	l, err := new(net.ListenConfig).Listen(ctx, "unix", s.socket())
 	if err != nil {
@@ -286,9 +322,9 @@ func (s *session) openGate(ctx context.Context) (closeGate func(), err error) {
 
 // ending says what came of it. That it is done takes three things: it ended by itself, with status 0, and what it printed has a last
 // message with no error after it. That its model's service failed takes two: it did not end so, and the gate saw it.
-func (a presetAgent) ending(ctx context.Context, res sandbox.Result, p preset.Printed, log []egress.Exchange) Ending {
+func (a presetAgent) ending(ctx context.Context, res sandbox.Result, p preset.Printed, log []tare.Exchange) Ending {
 	end := command{name: a.Name()}.ending(ctx, res)
-	end.Network, end.Usage = log, p.Usage
+	end.Usage = p.Usage
 	if p.Final != "" || a.Preset.Output.Form != "text" {
 		end.Final = bounded([]byte(p.Final))
 	}
@@ -314,11 +350,11 @@ func (a presetAgent) ending(ctx context.Context, res sandbox.Result, p preset.Pr
 }
 
 // blame tells a failure of the model's service from one of the agent, by what the gate saw.
-func blame(end Ending, log []egress.Exchange) Ending {
+func blame(end Ending, log []tare.Exchange) Ending {
 	asked, failed := 0, 0
-	var last egress.Exchange
+	var last tare.Exchange
 	for _, e := range log {
-		if e.For != egress.ForModel || e.Method != http.MethodPost {
+		if e.For != tare.ForModel || e.Method != http.MethodPost {
 			continue
 		}
 		asked++
@@ -336,7 +372,7 @@ func blame(end Ending, log []egress.Exchange) Ending {
 	return end
 }
 
-func answered(e egress.Exchange) string {
+func answered(e tare.Exchange) string {
 	if e.Status != 0 && (e.Error == "" || e.Status >= 400) {
 		return fmt.Sprintf("status %d", e.Status)
 	}

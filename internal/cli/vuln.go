@@ -153,23 +153,6 @@ func (r *rig) mutation() *proof.Mutation {
 	}
 }
 
-// saveResults writes the verdicts on vulnerabilities beside them in the form of result.json.
-func (a *app) saveResults(id string, results []run.Result) error {
-	for _, r := range results {
-		if !hasResult(r) {
-			continue
-		}
-		b, err := report.PatchResult(r.Job.Task, r.Record, r.Verdict)
-		if err != nil {
-			return err
-		}
-		if err := a.files().SaveResult(id, r.Job.Episode, b); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // hasResult reports whether a result has the form of result.json: it is of a vulnerability, and was observed.
 func hasResult(r run.Result) bool {
 	return r.Played() && r.Job.Task.Vuln != nil && r.Record.Evidence.Vuln != nil

@@ -66,18 +66,12 @@ type Tokens struct {
 	Out int64 `json:"out"`
 }
 
-// A Said is a message that is not in a trajectory.
-type Said struct {
-	At   float64 // seconds since the episode began
-	Text string
-}
-
 // A Session is what a dialog is made of.
 type Session struct {
 	Start
 	Prompt     string
 	Trajectory tare.Trajectory
-	Said       []Said
+	Said       []tare.Message
 }
 
 // Of makes the entries of a session.
@@ -161,7 +155,7 @@ func Write(w io.Writer, entries []Entry) error {
 }
 
 // MaxSize bounds the dialog that is taken from an agent, in bytes.
-const MaxSize = 16 << 20
+const MaxSize = 4 << 20
 
 // Read checks a dialog that an agent wrote, and what it says of its tokens: nil where it says nothing. The last line may be cut off,
 // as a killed agent leaves it; then it is left out of what is returned.

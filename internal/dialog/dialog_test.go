@@ -18,7 +18,7 @@ func session() dialog.Session {
 	in, out := int64(1200), int64(80)
 	return dialog.Session{
 		Start: dialog.Start{Task: "tickets/x", Cwd: "/workspace", Model: "m", Agent: "a"}, Prompt: "Mend it.",
-		Said: []dialog.Said{{At: 0.5, Text: "I look first."}, {At: 9, Text: "Done."}},
+		Said: []tare.Message{{At: 0.5, Text: "I look first."}, {At: 9, Text: "Done."}},
 		Trajectory: tare.Trajectory{
 			Started: began, Finished: began.Add(10 * time.Second), Stop: tare.EndTurn, Final: "Done.",
 			Usage: &tare.Usage{InputTokens: &in, OutputTokens: &out},

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tare"
 )
 
 // A Config says where a gate leads.
@@ -29,34 +31,10 @@ type Config struct {
 	Key   string   // what takes its place on the way to the model; "" leaves it
 	Hosts []string // that may be reached besides: host, host:port, or *.domain; without a port 80 and 443
 
+	World map[string]string // ports of the sandbox's loopback, and the Unix sockets that they lead to: for clients that pass over NO_PROXY
+
 	Transport http.RoundTripper // default: a copy of http.DefaultTransport
 	Now       func() time.Time  // default time.Now
-}
-
-// What an exchange was for.
-const (
-	ForModel = "model"
-	ForHost  = "host"
-)
-
-// An Exchange is one request that came to a gate.
-type Exchange struct {
-	At      float64 `json:"at"`      // seconds since the gate opened
-	Seconds float64 `json:"seconds"` // until it was over
-	For     string  `json:"for"`
-	Method  string  `json:"method"`
-	Host    string  `json:"host"`
-	Path    string  `json:"path,omitempty"`   // without its query; of CONNECT there is none
-	Status  int     `json:"status,omitempty"` // 0: none came
-	Sent    int64   `json:"sent"`             // bytes that the agent sent, of the body or the tunnel
-	Got     int64   `json:"got"`              // bytes that it got, likewise
-	Refused bool    `json:"refused,omitempty"`
-	Error   string  `json:"error,omitempty"` // what broke it off, or an error that its stream told of
-}
-
-// Failed reports whether the service failed: it gave an error, no answer, or one that broke off.
-func (e Exchange) Failed() bool {
-	return !e.Refused && (e.Status == 0 || e.Status >= 400 || e.Error != "")
 }
 
 // maxExchanges bounds the log.
@@ -68,11 +46,12 @@ type Gate struct {
 	began time.Time
 	model *httputil.ReverseProxy
 	plain *httputil.ReverseProxy
+	world *httputil.ReverseProxy
 	bound context.Context // ends all tunnels
 	close context.CancelFunc
 
 	mu      sync.Mutex
-	done    []Exchange
+	done    []tare.Exchange
 	open    map[*exchange]bool
 	tunnels sync.WaitGroup
 }
@@ -80,7 +59,7 @@ type Gate struct {
 // An exchange is one under way.
 type exchange struct {
 	mu sync.Mutex
-	Exchange
+	tare.Exchange
 	ended bool // the answer's body was read to its end
 	began time.Time
 }
@@ -97,17 +76,20 @@ func New(cfg Config) *Gate {
 	}
 	g := &Gate{cfg: cfg, began: cfg.Now(), open: map[*exchange]bool{}}
 	g.bound, g.close = context.WithCancel(context.Background())
-	proxy := func(rewrite func(*httputil.ProxyRequest)) *httputil.ReverseProxy {
+	proxy := func(by http.RoundTripper, rewrite func(*httputil.ProxyRequest)) *httputil.ReverseProxy {
 		return &httputil.ReverseProxy{
-			Rewrite: rewrite, Transport: cfg.Transport, FlushInterval: -1, ModifyResponse: watch, ErrorHandler: broken,
+			Rewrite: rewrite, Transport: by, FlushInterval: -1, ModifyResponse: watch, ErrorHandler: broken,
 			ErrorLog: log.New(io.Discard, "", 0), // what went wrong is in our log
 		}
 	}
-	g.model = proxy(g.toModel)
-	g.plain = proxy(func(p *httputil.ProxyRequest) {
+	as := func(p *httputil.ProxyRequest) {
 		p.Out.Header.Del("Proxy-Authorization")
 		p.Out.Header.Del("Proxy-Connection")
-	})
+	}
+	g.model, g.plain = proxy(cfg.Transport, g.toModel), proxy(cfg.Transport, as)
+	g.world = proxy(&http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", g.inWorld(addr))
+	}}, as)
 	return g
 }
 
@@ -121,7 +103,7 @@ func (g *Gate) Close() {
 }
 
 // Log is all that came so far, in the order in which it ended; what is still open comes last, with an error that says so.
-func (g *Gate) Log() []Exchange {
+func (g *Gate) Log() []tare.Exchange {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := slices.Clone(g.done)
@@ -139,7 +121,7 @@ func (g *Gate) Log() []Exchange {
 }
 
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{began: g.cfg.Now(), Exchange: Exchange{For: ForHost, Method: r.Method, Host: r.Host, Path: r.URL.Path}}
+	x := &exchange{began: g.cfg.Now(), Exchange: tare.Exchange{For: tare.ForHost, Method: r.Method, Host: r.Host, Path: r.URL.Path}}
 	x.At = x.began.Sub(g.began).Seconds()
 	g.mu.Lock()
 	g.open[x] = true
@@ -151,8 +133,13 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodConnect:
 		x.Path = ""
 		g.tunnel(w, r, x)
-	case r.URL.IsAbs() && !ourselves(r.URL.Host):
+	case r.URL.IsAbs():
 		x.Host = r.URL.Host
+		if g.inWorld(r.URL.Host) != "" && r.URL.Scheme == "http" {
+			x.For = tare.ForWorld
+			g.world.ServeHTTP(w, r)
+			return
+		}
 		if r.URL.Scheme != "http" || !g.allows(r.URL.Host, "80") {
 			g.refuse(w, x)
 			return
@@ -160,22 +147,23 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.plain.ServeHTTP(w, r)
 	case g.cfg.Model == nil:
 		g.refuse(w, x)
-	default: // a proxy's form of what is meant for us comes here too
-		r.URL.Scheme, r.URL.Host = "", ""
-		x.For, x.Host = ForModel, g.cfg.Model.Host
+	default:
+		x.For, x.Host = tare.ForModel, g.cfg.Model.Host
 		g.model.ServeHTTP(w, r)
 	}
 }
 
-// ourselves reports whether a client that takes us for its proxy asked for us: some pass over NO_PROXY. Whatever else is on
-// this machine's loopback, nobody gets there by a gate.
-func ourselves(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
+// inWorld is the socket of what a client on the sandbox's loopback means by host; "" where that is nothing of the world's. Whatever else
+// is on this machine's own loopback, nobody gets there by a gate.
+func (g *Gate) inWorld(host string) string {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		return ""
 	}
-	ip := net.ParseIP(name)
-	return name == "localhost" || ip != nil && ip.IsLoopback()
+	if ip := net.ParseIP(name); name != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return ""
+	}
+	return g.cfg.World[port]
 }
 
 // end moves an exchange into the log.
@@ -183,9 +171,7 @@ func (g *Gate) end(x *exchange) {
 	failed := recover()
 	x.mu.Lock()
 	e := x.Exchange
-	if e.Status != 0 && !x.ended && e.Error == "" && !e.Refused && e.Method != http.MethodConnect {
-		e.Error = "broke off"
-	}
+	e.Left = e.Left || e.Status != 0 && !x.ended && e.Error == "" && !e.Refused && e.Method != http.MethodConnect
 	x.mu.Unlock()
 	e.Seconds = g.cfg.Now().Sub(x.began).Seconds()
 	g.mu.Lock()
@@ -270,7 +256,9 @@ func watch(res *http.Response) error {
 func broken(w http.ResponseWriter, r *http.Request, err error) {
 	if x, _ := r.Context().Value(key{}).(*exchange); x != nil {
 		x.mu.Lock()
-		x.Error = err.Error()
+		if x.Left = errors.Is(err, context.Canceled); !x.Left {
+			x.Error = err.Error()
+		}
 		x.mu.Unlock()
 	}
 	http.Error(w, "tare: the service cannot be reached", http.StatusBadGateway)
@@ -324,6 +312,7 @@ func (b *watched) Read(p []byte) (int, error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		b.x.ended = true
+	case errors.Is(err, net.ErrClosed), errors.Is(err, context.Canceled): // by us, since the agent is gone
 	case err != nil && b.x.Error == "":
 		b.x.Error = err.Error()
 	}
@@ -332,13 +321,16 @@ func (b *watched) Read(p []byte) (int, error) {
 
 // tunnel leads a CONNECT through, blindly.
 func (g *Gate) tunnel(w http.ResponseWriter, r *http.Request, x *exchange) {
-	if !g.allows(r.Host, "443") {
+	network, to := "tcp", r.Host
+	if socket := g.inWorld(r.Host); socket != "" {
+		network, to, x.For = "unix", socket, tare.ForWorld
+	} else if !g.allows(r.Host, "443") {
 		g.refuse(w, x)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
 	defer cancel()
-	out, err := new(net.Dialer).DialContext(ctx, "tcp", r.Host)
+	out, err := new(net.Dialer).DialContext(ctx, network, to)
 	if err != nil {
 		broken(w, r, err)
 		return

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare"
 	"tare/internal/egress"
 )
 
@@ -94,8 +95,8 @@ func TestModel(t *testing.T) {
 			t.Errorf("%s: got %q", tt.path, got)
 		}
 		log := g.Log()
-		i := slices.IndexFunc(log, func(e egress.Exchange) bool { return e.Path == tt.path })
-		if i < 0 || log[i].Failed() != tt.failed || log[i].For != egress.ForModel {
+		i := slices.IndexFunc(log, func(e tare.Exchange) bool { return e.Path == tt.path })
+		if i < 0 || log[i].Failed() != tt.failed || log[i].For != tare.ForModel {
 			t.Errorf("%s is logged as %+v", tt.path, log)
 		}
 	}

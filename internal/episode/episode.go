@@ -182,6 +182,11 @@ func (p *play) run(ctx context.Context) (tare.Evidence, error) {
 	case p.failed():
 		end.Stop, end.Detail = tare.WorldError, p.problems[0].Error
 	}
+	if end.Outside != nil {
+		if err := p.steps.Outside(*end.Outside); err != nil && !p.failed() {
+			p.problem("trajectory", err)
+		}
+	}
 	if err := p.steps.Stop(end.Stop, end.Detail, end.Final, end.Usage, p.Now()); err != nil && !p.failed() {
 		p.problem("trajectory", err)
 	}

@@ -155,6 +155,7 @@ type choice struct {
 
 // choose finds the answer to a. An error says what of the script does not fit the request.
 func (s *Server) choose(a *ask) (choice, error) {
+	s.join(a)
 	opening := a.opening()
 	for i := range s.script.Conversations {
 		c := &s.script.Conversations[i]
@@ -172,6 +173,27 @@ func (s *Server) choose(a *ask) (choice, error) {
 		return choice{conversation: "side", step: -1, reply: reply{id: "side", model: a.model, say: s.script.Side, stop: stopEnd, usage: s.usage(nil)}}, nil
 	}
 	return choice{step: -1}, fmt.Errorf("no conversation of the script fits the request for model %q", a.model)
+}
+
+// join takes away the answers that no script gave and that stand before any call: some agents put words into the model's mouth before the
+// conversation, and what they and their user say is its beginning.
+func (s *Server) join(a *ask) {
+	for len(a.turns) > 2 && a.turns[0].kind == user && a.turns[1].kind == said && a.turns[2].kind == user && !s.says(a.turns[1].text) {
+		a.turns[2].text = a.turns[0].text + "\n" + a.turns[2].text
+		a.turns = a.turns[2:]
+	}
+}
+
+// says reports whether the script has an answer like that.
+func (s *Server) says(text string) bool {
+	for _, c := range s.script.Conversations {
+		for _, step := range c.Steps {
+			if strings.Contains(step.Say, "{{") || strings.TrimSpace(step.Say) == strings.TrimSpace(text) {
+				return true
+			}
+		}
+	}
+	return strings.TrimSpace(text) == done
 }
 
 func (s *Server) follow(c *Conversation, name string, a *ask, opening string) (choice, error) {
@@ -197,7 +219,7 @@ func (s *Server) follow(c *Conversation, name string, a *ask, opening string) (c
 		return out, err
 	}
 	out.step, out.wait = -1, nil
-	out.reply = reply{id: fmt.Sprintf("%x_%d", sum[:4], pos), model: a.model, say: "done", stop: stopEnd, usage: s.usage(nil)}
+	out.reply = reply{id: fmt.Sprintf("%x_%d", sum[:4], pos), model: a.model, say: done, stop: stopEnd, usage: s.usage(nil)}
 	return out, nil
 }
 
@@ -216,6 +238,9 @@ func (s *Server) failing(key string, f *Fail) bool {
 	s.failed[key]++
 	return true
 }
+
+// done is said when there is nothing left to say.
+const done = "done"
 
 func (s *Server) usage(u *Usage) Usage {
 	switch {

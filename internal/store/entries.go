@@ -454,13 +454,13 @@ func (d *DB) LostAttempts(run string, ep tare.Episode) ([]tare.Record, error) {
 	return out, err
 }
 
-// SaveResult keeps a view for other programs, as a file on this machine.
-func (d *DB) SaveResult(run string, ep tare.Episode, result []byte) error {
+// SaveView keeps a view for other programs, as a file on this machine.
+func (d *DB) SaveView(run string, ep tare.Episode, name string, view []byte) error {
 	if d.local == "" {
 		return nil
 	}
-	if err := d.disk.Replace(filepath.Join(d.local, "runs", run, short(ep.Key()), resultName), result); err != nil {
-		return fmt.Errorf("keeping a result: %w", err)
+	if err := d.disk.Replace(filepath.Join(d.local, "runs", run, short(ep.Key()), name), view); err != nil {
+		return fmt.Errorf("keeping %s: %w", name, err)
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ import (
 //
 //	runs/RUN/plan.json                     the plan, an entry
 //	runs/RUN/EPISODE/trajectory.jsonl      as it happens; later attempts are trajectory-2.jsonl, …
+//	runs/RUN/EPISODE/dialog.jsonl          the same in the form of other tools, once it is over; no entry, as result.json
 //	runs/RUN/EPISODE/record.json           an entry; its presence means that the episode was played to its end
 //	runs/RUN/EPISODE/lost-0001.json        the record of an attempt that infrastructure ended
 //	runs/RUN/EPISODE/verdict-0001-….json   an entry, named after the record that it judges
@@ -347,14 +348,19 @@ func byEpisode(a, b Result) int {
 // rooms hold entries that belong to no run.
 var rooms = [...]string{Certificates, Admissions, Answers}
 
-// resultName is the name of the view of a verdict that other programs read.
-const resultName = "result.json"
+// Names of the views of an episode that other programs read.
+const (
+	ResultView = "result.json"  // of the latest verdict on a vulnerability
+	DialogView = "dialog.jsonl" // of what the agent did
+)
 
-// SaveResult keeps a view of the latest verdict of an episode for other programs, in place of an older one. It is no entry: it can
-// be made again from record and verdict.
-func (f *Files) SaveResult(run string, ep tare.Episode, result []byte) error {
-	if err := f.disk.Replace(filepath.Join(f.episode(run, ep), resultName), result); err != nil {
-		return fmt.Errorf("keeping a result: %w", err)
+var views = [...]string{ResultView, DialogView}
+
+// SaveView keeps a view of an episode for other programs, in place of an older one. It is no entry: it can be made again from
+// record and verdict.
+func (f *Files) SaveView(run string, ep tare.Episode, name string, view []byte) error {
+	if err := f.disk.Replace(filepath.Join(f.episode(run, ep), name), view); err != nil {
+		return fmt.Errorf("keeping %s: %w", name, err)
 	}
 	return nil
 }
@@ -452,7 +458,7 @@ func (d entryFiles) Names() ([]string, error) {
 				return nil
 			case err != nil:
 				return err
-			case e.IsDir(), strings.HasPrefix(e.Name(), ledger.TempPrefix), strings.HasPrefix(e.Name(), "trajectory"), e.Name() == resultName:
+			case e.IsDir(), strings.HasPrefix(e.Name(), ledger.TempPrefix), strings.HasPrefix(e.Name(), "trajectory"), slices.Contains(views[:], e.Name()):
 				return nil
 			}
 			name, err := filepath.Rel(string(d), path)

@@ -61,8 +61,8 @@ func (l Layered) Amend(run string, ep tare.Episode, further *tare.Entry, verdict
 	return l.of(run).Amend(run, ep, further, verdict)
 }
 
-func (l Layered) SaveResult(run string, ep tare.Episode, result []byte) error {
-	return l.of(run).SaveResult(run, ep, result)
+func (l Layered) SaveView(run string, ep tare.Episode, name string, view []byte) error {
+	return l.of(run).SaveView(run, ep, name, view)
 }
 
 func (l Layered) Find(run string, ep tare.Episode) (Result, error) { return l.of(run).Find(run, ep) }

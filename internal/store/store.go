@@ -28,8 +28,8 @@ type Store interface {
 	Lost(run string, ep tare.Episode, record tare.Entry) error
 	// Amend adds a verdict to a finished episode; with further, on that record.
 	Amend(run string, ep tare.Episode, further *tare.Entry, verdict tare.Entry) error
-	// SaveResult keeps a view of the latest verdict for other programs. It is no entry.
-	SaveResult(run string, ep tare.Episode, result []byte) error
+	// SaveView keeps a view of a finished episode for other programs, under one of the names of views. It is no entry.
+	SaveView(run string, ep tare.Episode, name string, view []byte) error
 
 	// Find reads a finished episode, or says ErrNotFound.
 	Find(run string, ep tare.Episode) (Result, error)

@@ -29,7 +29,7 @@ const maxLine = 64 << 20
 
 // A line is any one line of the file; Type says which fields count.
 type line struct {
-	Type     string          `json:"type"` // start, step, turn, approval, stop
+	Type     string          `json:"type"` // start, step, turn, approval, outside, stop
 	Schema   string          `json:"schema,omitempty"`
 	Episode  *tare.Episode   `json:"episode,omitempty"`
 	Started  time.Time       `json:"started,omitzero"`
@@ -42,6 +42,7 @@ type line struct {
 	Turn     *tare.ModelTurn `json:"turn,omitempty"`
 	Approval *tare.Approval  `json:"approval,omitempty"`
 	Usage    *tare.Usage     `json:"usage,omitempty"`
+	Outside  *tare.Outside   `json:"outside,omitempty"`
 }
 
 // A Writer writes one trajectory. Its methods may be called from several goroutines; each line is written whole, by one
@@ -98,6 +99,11 @@ func (w *Writer) Turn(t tare.ModelTurn) error {
 // Approval appends an approval.
 func (w *Writer) Approval(a tare.Approval) error {
 	return w.also(line{Type: "approval", Approval: &a}, func() { w.t.Approvals = append(w.t.Approvals, a) })
+}
+
+// Outside notes what was seen of an agent beside its calls.
+func (w *Writer) Outside(o tare.Outside) error {
+	return w.also(line{Type: "outside", Outside: &o}, func() { w.t.Outside = &o })
 }
 
 func (w *Writer) also(l line, keep func()) error {
@@ -233,6 +239,11 @@ func add(t *tare.Trajectory, l line, n int) error {
 			return errors.New("an approval that asks nothing")
 		}
 		t.Approvals = append(t.Approvals, *l.Approval)
+	case "outside":
+		if l.Outside == nil || t.Outside != nil {
+			return errors.New("what was seen beside the calls is missing, or there twice")
+		}
+		t.Outside = l.Outside
 	default:
 		return fmt.Errorf("a line of unknown type %q", l.Type)
 	}
