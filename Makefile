@@ -18,7 +18,7 @@ demo: need build ## prove a ticket, play four agents, explain a verdict; writes 
 	bin/tare demo
 
 test: need clients build ## run every test
-	$(GO) test -timeout 20m ./...
+	$(GO) test -timeout 60m ./...
 
 build: ## build bin/tare and bin/tare-bridge
 	$(GO) build -buildvcs=false -o bin/ ./cmd/tare ./cmd/tare-bridge
