@@ -67,6 +67,7 @@ type app struct {
 	policies map[string]agent.Policy // of the arms of an experiment, by their ids
 	db       string                  // where runs are kept: "" is SQLite in the state directory
 	writes   bool                    // the command keeps something, so that a store is made where there is none
+	adds     bool                    // the command adds to what is kept already, and makes no store
 	opened   store.Store             // the store, once somebody asked for it
 	priority int                     // of the run
 	limits   map[string]int          // of agents and providers
@@ -138,7 +139,7 @@ interrupted, what was finished is kept.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			a.writes = keeps(c)
+			a.writes, a.adds = keeps(c), adds(c)
 			if a.format != "text" && a.format != "json" {
 				return usage("--format is text or json, not %q", a.format)
 			}

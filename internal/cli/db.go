@@ -31,12 +31,16 @@ func (a *app) files() store.Store {
 	return a.opened
 }
 
-// closeStore closes the store, if it was opened.
+// closeStore closes the store, if it was opened, once what was kept in a database has its numbers.
 func (a *app) closeStore() error {
 	if a.opened == nil {
 		return nil
 	}
-	return a.opened.Close()
+	var err error
+	if d, ok := a.database(); ok && (a.writes || a.adds) {
+		err = d.Ledger().Integrate()
+	}
+	return errors.Join(err, a.opened.Close())
 }
 
 func (a *app) openStore(ctx context.Context) (store.Store, error) {
@@ -132,7 +136,16 @@ func isUsage(err error) bool {
 // keeps reports whether a command keeps something whenever it is run.
 func keeps(c *cobra.Command) bool {
 	switch name, _, _ := strings.Cut(strings.TrimPrefix(c.CommandPath(), "tare "), " "); name {
-	case "run", "demo", "prove", "canary", "judge", "review", "regrade", "worker", "import":
+	case "run", "demo", "prove", "canary", "judge", "worker", "import":
+		return true
+	}
+	return false
+}
+
+// adds says of a command that it adds to what is kept already, and makes no store.
+func adds(c *cobra.Command) bool {
+	switch name, _, _ := strings.Cut(strings.TrimPrefix(c.CommandPath(), "tare "), " "); name {
+	case "review", "regrade":
 		return true
 	}
 	return false

@@ -68,7 +68,7 @@ func TestScenarioIsServed(t *testing.T) {
 // TestScenarioIsRecorded plays a scenario's own agents and looks at what is kept.
 func TestScenarioIsRecorded(t *testing.T) {
 	state := t.TempDir()
-	out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "tare"), "run", "scenarios/scale_to_three", "--agent", "straight,noop", "--state", state).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "tare"), "run", "scenarios/scale_to_three", "--agent", "straight,noop", "--state", state, "--db", "files").CombinedOutput()
 	if _, exited := err.(*exec.ExitError); err != nil && !exited {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -304,20 +304,16 @@ func (l *Log) begin() (Head, error) {
 }
 
 func (l *Log) adopt() error {
-	names, err := l.inbox()
-	if err != nil {
-		return err
-	}
 	known := map[string]bool{}
-	for _, name := range names {
-		if g, err := l.readGroup(name); err == nil && g.ID != adopted {
-			for _, leaf := range g.Leaves {
-				known[leaf.Name] = true
-			}
-		}
+	// What is announced while this looks around is in the second look, and what is marked as kept meanwhile in one of both.
+	if err := l.announced(known); err != nil {
+		return err
 	}
 	all, err := l.kept.Names()
 	if err != nil {
+		return err
+	}
+	if err := l.announced(known); err != nil {
 		return err
 	}
 	var leaves []Leaf
@@ -343,6 +339,26 @@ func (l *Log) adopt() error {
 		return err
 	}
 	return l.disk.Replace(l.path("inbox", adopted+kept), b)
+}
+
+// announced adds to names those of the entries in the inbox, but for the adopted.
+func (l *Log) announced(names map[string]bool) error {
+	files, err := l.inbox()
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		g, err := l.readGroup(file)
+		if errors.Is(err, fs.ErrNotExist) { // marked just now
+			g, err = l.readGroup(strings.TrimSuffix(file, announced) + kept)
+		}
+		if err == nil && g.ID != adopted {
+			for _, leaf := range g.Leaves {
+				names[leaf.Name] = true
+			}
+		}
+	}
+	return nil
 }
 
 // settle says of an announcement that is not marked whether it can be numbered: all of it is kept nevertheless, by a writer

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -231,6 +232,9 @@ func (p *Proxy) forward(ctx context.Context, tool string, args json.RawMessage) 
 		text := string(p.shown([]byte(wire.Message)))
 		return tare.Reply{Text: text, IsError: true}, nil
 	case err != nil:
+		if p.process != nil && (errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed)) {
+			_ = p.session.Close() // it is gone: what it said last is whole once it was waited for
+		}
 		return tare.Reply{}, fmt.Errorf("asking the server of the world: %w", p.explained(err))
 	}
 	reply := tare.Reply{IsError: res.IsError}

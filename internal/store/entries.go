@@ -459,7 +459,7 @@ func (d *DB) SaveView(run string, ep tare.Episode, name string, view []byte) err
 	if d.local == "" {
 		return nil
 	}
-	if err := d.disk.Replace(filepath.Join(d.local, "runs", run, short(ep.Key()), name), view); err != nil {
+	if err := d.disk.Replace(filepath.Join(d.local, "trajectories", run, short(ep.Key()), name), view); err != nil {
 		return fmt.Errorf("keeping %s: %w", name, err)
 	}
 	return nil
