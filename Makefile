@@ -8,13 +8,13 @@ SOAK     ?= 2000
 export CGO_ENABLED := 0
 export GO
 
-.PHONY: help demo test build generate check bench fuzz soak cves npm clean need clients
+.PHONY: help demo test build generate check bench fuzz soak cves npm clean need need-demo clients
 .NOTPARALLEL:
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
-demo: need build ## prove a ticket, play four agents, explain a verdict; writes report.html
+demo: need-demo build ## prove a ticket, play four agents, explain a verdict; writes report.html
 	bin/tare demo
 
 test: need clients build ## run every test
@@ -60,3 +60,6 @@ clean: ## remove what build and demo leave in this folder
 
 need:
 	@scripts/need
+
+need-demo:
+	@scripts/need demo

@@ -454,7 +454,8 @@ func (d *DB) LostAttempts(run string, ep tare.Episode) ([]tare.Record, error) {
 	return out, err
 }
 
-// SaveView keeps a view for other programs, as a file on this machine.
+// SaveView keeps a view for other programs, as a file on this machine, beside the trajectory: a folder of runs would say that some are
+// kept as files.
 func (d *DB) SaveView(run string, ep tare.Episode, name string, view []byte) error {
 	if d.local == "" {
 		return nil
