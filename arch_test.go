@@ -27,35 +27,36 @@ var allow = map[string][]string{
 	"predicate": {},
 	"sandbox":   {},
 	"workspace": {"tare"},
+	"yamlfile":  {},
 
 	"claims":     {"tare"},
 	"dialog":     {"tare"},
 	"egress":     {"tare"},
 	"judge":      {"tare", "llm", "stats"},
 	"ledger":     {"tare"},
-	"llm":        {"tare"},
+	"llm":        {"tare", "yamlfile"},
 	"mcpproxy":   {"tare"},
 	"mcpserve":   {"tare"},
-	"mockmodel":  {},
+	"mockmodel":  {"yamlfile"},
 	"modules":    {"tare"},
 	"patchcheck": {"tare", "mcpserve", "workspace"},
 	"platform":   {"tare"},
-	"preset":     {"tare"},
+	"preset":     {"tare", "yamlfile"},
 	"trajectory": {"tare"},
 	"transcript": {"tare"},
-	"suite":      {"tare", "claims", "platform", "predicate"}, // what a scenario names must be there
+	"suite":      {"tare", "claims", "platform", "predicate", "yamlfile"}, // what a scenario names must be there
 	"check":      {"tare", "sandbox", "workspace"},            // workspace lays out the trees that it runs
 	"evidence":   {"tare", "check", "sandbox", "workspace"},
 	"detect":     {"tare", "claims"},
 	"oracle":     {"tare", "claims", "contract", "detect", "predicate"},
 	"tools":      {"tare", "check", "mcpserve", "platform", "sandbox", "workspace"},
-	"agent":      {"tare", "dialog", "egress", "llm", "preset", "sandbox", "workspace"}, // a finished solution is laid out as every other tree is
+	"agent":      {"tare", "dialog", "egress", "llm", "preset", "sandbox", "workspace", "yamlfile"}, // a finished solution is laid out as every other tree is
 	"episode":    {"tare", "agent", "evidence", "sandbox", "trajectory", "workspace"},
 	"store":      {"tare", "ledger"},
 	"queue":      {"tare", "store"},
 	"run":        {"tare", "episode", "oracle", "suite", "trajectory"},
 	"canary":     {"tare", "run", "stats"}, // manifests are loaded by suite, which knows YAML; replies are read by the oracle
-	"proof":      {"tare", "evidence", "run", "suite", "trajectory", "workspace"},
+	"proof":      {"tare", "evidence", "run", "suite", "trajectory", "workspace", "yamlfile"},
 	"experiment": {"tare", "stats"}, // compares what became of episodes; plays none
 	"report":     {"tare", "experiment", "stats", "trajectory"},
 

@@ -395,9 +395,9 @@ func TestPolicyErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"name: a\nsistem: b\n":                                     `p.yaml:2:1: unknown field "sistem"`,
 		"name: a b\nsystem: b\n":                                   "p.yaml:1:7: a policy has a name",
-		"name: a\n":                                                "p.yaml:1:5: a policy has a system prompt or a prompt",
+		"name: a\n":                                                "p.yaml:1:1: a policy has a system prompt or a prompt",
 		"name: a\nprompt: do it\n":                                 "p.yaml:2:9: the prompt has no {{brief}}",
-		"name: a\nsystem: b\nbefore_end:\n  - tool: x\n":           "p.yaml:4:9: a rule has something to say",
+		"name: a\nsystem: b\nbefore_end:\n  - tool: x\n":           "p.yaml:4:5: a rule has something to say",
 		"name: a\nsystem: b\nbefore_end:\n  - {tool: (, say: x}\n": "p.yaml:4:12: error parsing regexp",
 		"name: [\n":                                                "p.yaml:1:7: ",
 	} {

@@ -12,10 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/parser"
-
 	"tare"
+	"tare/internal/yamlfile"
 )
 
 //go:embed policies/*.yaml
@@ -80,22 +78,11 @@ func (p Policy) ID() string {
 // ParsePolicy reads a policy; what is wrong is said with its line and column.
 func ParsePolicy(file string, text []byte) (Policy, error) {
 	var p Policy
-	tree, err := parser.ParseBytes(text, 0)
-	if err == nil {
-		err = yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&p)
-	}
+	read, err := yamlfile.Read(file, text, &p)
 	if err != nil {
-		return Policy{}, inFile(file, err)
+		return Policy{}, err
 	}
-	fail := func(at, format string, args ...any) error {
-		line, column := 1, 1
-		if where, err := yaml.PathString(at); err == nil {
-			if n, err := where.FilterFile(tree); err == nil && n != nil && n.GetToken() != nil {
-				line, column = n.GetToken().Position.Line, n.GetToken().Position.Column
-			}
-		}
-		return fmt.Errorf("%s:%d:%d: %s", file, line, column, fmt.Sprintf(format, args...))
-	}
+	fail := read.Wrong
 	var problems []error
 	pattern := func(at, text string) *regexp.Regexp {
 		if text == "" {
@@ -133,15 +120,6 @@ func ParsePolicy(file string, text []byte) (Policy, error) {
 	}
 	p.digest = tare.HashBytes(text)
 	return p, errors.Join(problems...)
-}
-
-func inFile(file string, err error) error {
-	var y yaml.Error
-	if errors.As(err, &y) && y.GetToken() != nil && y.GetToken().Position != nil {
-		at := y.GetToken().Position
-		return fmt.Errorf("%s:%d:%d: %s", file, at.Line, at.Column, y.GetMessage())
-	}
-	return fmt.Errorf("%s:1:1: %w", file, err)
 }
 
 // defaultReminders is how often a model that says it is done is sent back at most.

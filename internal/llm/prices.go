@@ -2,13 +2,11 @@ package llm
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
 	"regexp"
 
-	"github.com/goccy/go-yaml"
-
 	"tare"
+	"tare/internal/yamlfile"
 )
 
 //go:embed prices.yaml
@@ -36,35 +34,25 @@ func ParsePrices(file string, text []byte) (Prices, error) {
 	var table struct {
 		Prices Prices `yaml:"prices"`
 	}
-	if err := yaml.UnmarshalWithOptions(text, &table, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("%s%w", file, place(err))
+	read, err := yamlfile.Read(file, text, &table)
+	if err != nil {
+		return nil, err
 	}
 	for i := range table.Prices {
-		p := &table.Prices[i]
-		var err error
+		p, at := &table.Prices[i], fmt.Sprintf("$.prices[%d]", i)
 		if p.model, err = regexp.Compile("^(?:" + p.Model + ")$"); err != nil {
-			return nil, fmt.Errorf("%s: price %d: %w", file, i+1, err)
+			return nil, read.Wrong(at+".model", "%v", err)
 		}
 		if p.Model == "" || p.Input == nil || p.Output == nil {
-			return nil, fmt.Errorf("%s: price %d: model, input and output are required", file, i+1)
+			return nil, read.Wrong(at, "a price has model, input and output")
 		}
 		for _, v := range []*float64{p.Input, p.Output, p.CacheRead, p.CacheWrite} {
 			if v != nil && *v < 0 {
-				return nil, fmt.Errorf("%s: price %d: a price is not below 0", file, i+1)
+				return nil, read.Wrong(at, "a price is not below 0")
 			}
 		}
 	}
 	return table.Prices, nil
-}
-
-// place is the message of a YAML error behind its line and column.
-func place(err error) error {
-	var y yaml.Error
-	if errors.As(err, &y) && y.GetToken() != nil && y.GetToken().Position != nil {
-		at := y.GetToken().Position
-		return fmt.Errorf(":%d:%d: %s", at.Line, at.Column, y.GetMessage())
-	}
-	return fmt.Errorf(": %w", err)
 }
 
 // Of finds the price of a model.

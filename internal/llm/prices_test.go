@@ -67,9 +67,9 @@ func TestListedPrices(t *testing.T) {
 func TestPriceErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"prices:\n  - {model: a, inptu: 1}\n":               `p.yaml:2:16: unknown field "inptu"`,
-		"prices:\n  - {model: a, input: 1}\n":               "p.yaml: price 1: model, input and output are required",
-		"prices:\n  - {model: '(', input: 1, output: 1}\n":  "p.yaml: price 1: error parsing regexp",
-		"prices:\n  - {model: a, input: -1, output: 1}\n":   "p.yaml: price 1: a price is not below 0",
+		"prices:\n  - {model: a, input: 1}\n":               "p.yaml:2:5: a price has model, input and output",
+		"prices:\n  - {model: '(', input: 1, output: 1}\n":  "p.yaml:2:13: error parsing regexp",
+		"prices:\n  - {model: a, input: -1, output: 1}\n":   "p.yaml:2:5: a price is not below 0",
 		"prices:\n  - {model: a, input: free, output: 1}\n": "p.yaml:2:23: ",
 	} {
 		if _, err := llm.ParsePrices("p.yaml", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/yamlfile"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -391,7 +393,7 @@ func TestAround(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"", "s.yaml:1:1: the script is empty; it takes steps or conversations"},
+		{"", "s.yaml:1:1: the file is empty"},
 		{"steps: [", "s.yaml:1:8: sequence end token ']' not found"},
 		{"steps:\n  - say: x\n    sai: y\n", `s.yaml:3:5: unknown field "sai"`},
 		{"usage: {input: 1}\n", "s.yaml:1:1: a script takes steps or conversations"},
@@ -412,7 +414,7 @@ func TestParseErrors(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 		}
-		var e *Error
+		var e *yamlfile.Error
 		if !errors.As(err, &e) {
 			t.Errorf("%q: %T is no *Error", c.text, err)
 		}

@@ -6,7 +6,6 @@
 package mockmodel
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,10 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"tare/internal/yamlfile"
 )
 
 // A Script is what the server says.
@@ -98,76 +94,26 @@ type Fail struct {
 // defaultUsage is that of answers of a script that names none.
 var defaultUsage = Usage{Input: 100, Output: 10}
 
-// An Error is what is wrong in a script, at its place.
-type Error struct {
-	File         string
-	Line, Column int // from 1
-	Message      string
-}
-
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
-}
-
-// Parse reads a script. All that is wrong with it is said at once, each an *Error.
+// Parse reads a script. All that is wrong with it is said at once, each a [*yamlfile.Error].
 func Parse(file string, text []byte) (*Script, error) {
-	tree, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		return nil, located(file, err)
-	}
 	var s Script
-	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&s); err != nil {
-		return nil, located(file, err)
+	read, err := yamlfile.Read(file, text, &s)
+	if err != nil {
+		return nil, err
 	}
-	r := &reader{file: file, tree: tree}
+	r := &reader{file: read}
 	r.script(&s)
 	return &s, errors.Join(r.problems...)
 }
 
-func located(file string, err error) error {
-	e := &Error{File: file, Line: 1, Column: 1, Message: err.Error()}
-	var y yaml.Error
-	if errors.As(err, &y) {
-		e.Message = y.GetMessage()
-		if t := y.GetToken(); t != nil && t.Position != nil {
-			e.Line, e.Column = t.Position.Line, t.Position.Column
-		}
-	} else if e.Message == "EOF" {
-		e.Message = "the script is empty; it takes steps or conversations"
-	}
-	return e
-}
-
 // A reader checks a script that was decoded.
 type reader struct {
-	file     string
-	tree     *ast.File
+	file     *yamlfile.File
 	problems []error
 }
 
 func (r *reader) fail(path, format string, args ...any) {
-	e := &Error{File: r.file, Line: 1, Column: 1, Message: fmt.Sprintf(format, args...)}
-	if p, err := yaml.PathString(path); err == nil {
-		if n, err := p.FilterFile(r.tree); err == nil && n != nil {
-			if t := first(n); t != nil && t.Position != nil {
-				e.Line, e.Column = t.Position.Line, t.Position.Column
-			}
-		}
-	}
-	r.problems = append(r.problems, e)
-}
-
-// first is the token at which a person would look for n: of a mapping its first key.
-func first(n ast.Node) *token.Token {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		if len(n.Values) > 0 && !n.IsFlowStyle {
-			return n.Values[0].Key.GetToken()
-		}
-	case *ast.MappingValueNode:
-		return n.Key.GetToken()
-	}
-	return n.GetToken()
+	r.problems = append(r.problems, r.file.Wrong(path, format, args...))
 }
 
 func (r *reader) script(s *Script) {

@@ -16,11 +16,8 @@ import (
 	"text/template"
 	"text/template/parse"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-
 	"tare"
+	"tare/internal/yamlfile"
 )
 
 // A Preset is one agent.
@@ -122,64 +119,27 @@ func Builtin(name string) (*Preset, []byte, error) {
 	return p, text, err
 }
 
-// An Error is a mistake in a preset.
-type Error struct {
-	File         string
-	Line, Column int
-	Message      string
-}
-
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
-}
-
-// Parse reads a preset. Its errors are one or more of [*Error].
+// Parse reads a preset. Its errors are one or more of [*yamlfile.Error].
 func Parse(file string, text []byte) (*Preset, error) {
-	tree, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		return nil, located(file, err)
-	}
 	p := &Preset{texts: map[string]*template.Template{}}
-	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(p); err != nil {
-		return nil, located(file, err)
+	read, err := yamlfile.Read(file, text, p)
+	if err != nil {
+		return nil, err
 	}
-	c := &checker{file: file, tree: tree, p: p}
+	c := &checker{file: read, p: p}
 	c.preset()
 	return p, errors.Join(c.problems...)
 }
 
-func located(file string, err error) error {
-	e := &Error{File: file, Line: 1, Column: 1, Message: err.Error()}
-	var y yaml.Error
-	if errors.As(err, &y) {
-		e.Message = y.GetMessage()
-		if t := y.GetToken(); t != nil && t.Position != nil {
-			e.Line, e.Column = t.Position.Line, t.Position.Column
-		}
-	} else if e.Message == "EOF" {
-		e.Message = "the preset is empty"
-	}
-	return e
-}
-
 // A checker finds the mistakes of a preset that was decoded.
 type checker struct {
-	file     string
-	tree     *ast.File
+	file     *yamlfile.File
 	p        *Preset
 	problems []error
 }
 
 func (c *checker) fail(at, format string, args ...any) {
-	e := &Error{File: c.file, Line: 1, Column: 1, Message: fmt.Sprintf(format, args...)}
-	if p, err := yaml.PathString(at); err == nil {
-		if n, err := p.FilterFile(c.tree); err == nil && n != nil {
-			if t := n.GetToken(); t != nil && t.Position != nil {
-				e.Line, e.Column = t.Position.Line, t.Position.Column
-			}
-		}
-	}
-	c.problems = append(c.problems, e)
+	c.problems = append(c.problems, c.file.Wrong(at, format, args...))
 }
 
 var (

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-
 	"tare"
 	"tare/internal/evidence"
+	"tare/internal/yamlfile"
 )
 
 //go:embed mutants.yaml
@@ -49,8 +48,8 @@ type mutation struct {
 
 func readMutants(text []byte) (mutation, error) {
 	var m mutation
-	if err := yaml.UnmarshalWithOptions(text, &m, yaml.DisallowUnknownField()); err != nil {
-		return m, fmt.Errorf("reading mutants.yaml: %w", err)
+	if _, err := yamlfile.Read("mutants.yaml", text, &m); err != nil {
+		return m, err
 	}
 	seen := map[string]bool{}
 	for _, o := range m.Operators {

@@ -6,10 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-
 	"tare"
 	"tare/internal/run"
+	"tare/internal/yamlfile"
 )
 
 //go:embed variants.yaml
@@ -77,8 +76,8 @@ func readVariants(text []byte) ([]Variant, error) {
 	var file struct {
 		Variants []Variant `yaml:"variants"`
 	}
-	if err := yaml.UnmarshalWithOptions(text, &file, yaml.DisallowUnknownField()); err != nil {
-		return nil, fmt.Errorf("reading variants.yaml: %w", err)
+	if _, err := yamlfile.Read("variants.yaml", text, &file); err != nil {
+		return nil, err
 	}
 	seen := map[string]bool{}
 	for _, v := range file.Variants {

@@ -1,17 +1,16 @@
 package suite
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"tare/internal/yamlfile"
 )
 
 // A kind is the type of a node, decided by this package and not by a YAML library: libraries differ in what they make
@@ -85,28 +84,20 @@ func bad(p pos, format string, args ...any) error {
 	return &syntaxError{pos: p, msg: fmt.Sprintf(format, args...)}
 }
 
-// maxDepth bounds how deep values nest. The YAML parser recurses, and a Go program does not survive a stack overflow.
-const maxDepth = 100
+// maxDepth bounds how deep values nest, in JSON as in YAML.
+const maxDepth = yamlfile.MaxDepth
 
 // parseYAML reads one YAML document: the subset without anchors, aliases, tags and merge keys.
 func parseYAML(src []byte) (n *node, err error) {
 	defer func() {
-		// A panic of the parser is a problem of the file at hand, not of whoever lists a hundred others.
+		// A panic over one file must not be the end for whoever lists a hundred others.
 		if r := recover(); r != nil {
 			n, err = nil, bad(pos{1, 1}, "the YAML parser gave up on this file: %v", r)
 		}
 	}()
-	if err := checkText(src); err != nil {
-		return nil, err
-	}
-	file, err := parser.ParseBytes(src, 0)
-	if err != nil {
-		var e yaml.Error
-		if errors.As(err, &e) && e.GetToken() != nil && e.GetToken().Position != nil {
-			p := e.GetToken().Position
-			return nil, bad(pos{max(p.Line, 1), max(p.Column, 1)}, "%s", e.GetMessage())
-		}
-		return nil, bad(pos{1, 1}, "%v", err)
+	file, wrong := yamlfile.Parse(src)
+	if wrong != nil {
+		return nil, bad(pos{wrong.Line, wrong.Column}, "%s", wrong.Message)
 	}
 	switch {
 	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
@@ -119,51 +110,6 @@ func parseYAML(src []byte) (n *node, err error) {
 		return nil, bad(p, "a second document begins here; there must be one")
 	}
 	return fromAST(file.Docs[0].Body, 0)
-}
-
-// maxColons bounds the keys of a file: the YAML parser's time grows with the square of a mapping's keys.
-const maxColons = 10000
-
-// checkText refuses what is no text, and what could exhaust the stack or the patience of whoever parses it.
-func checkText(src []byte) error {
-	depth, line, col, colons := 0, 1, 1, 0
-	lead := true    // nothing but "- " and "? " since the line began
-	indicators := 0 // these, each of which may nest, and others later in the line
-	for i := 0; i < len(src); {
-		r, size := utf8.DecodeRune(src[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			return bad(pos{line, col}, "this is not UTF-8")
-		case r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f:
-			return bad(pos{line, col}, "control character %U", r)
-		case r == '[' || r == '{':
-			depth++
-		case (r == ']' || r == '}') && depth > 0:
-			depth--
-		case r == '!' || r == '&':
-			indicators++
-		case (r == '-' || r == '?') && i+1 < len(src) && src[i+1] == ' ':
-			indicators++
-		case r == ':':
-			indicators++
-			colons++
-		}
-		if r != ' ' && r != '-' && r != '?' {
-			lead = false
-		}
-		if depth > maxDepth || lead && indicators > maxDepth || indicators > 20*maxDepth {
-			return bad(pos{line, col}, "values nest deeper than %d levels", maxDepth)
-		}
-		if colons > maxColons {
-			return bad(pos{line, col}, "the file has more than %d keys", maxColons)
-		}
-		i += size
-		col++
-		if r == '\n' {
-			line, col, indicators, lead = line+1, 1, 0, true
-		}
-	}
-	return nil
 }
 
 func at(t *token.Token) pos {
