@@ -45,7 +45,7 @@ var allow = map[string][]string{
 	"trajectory": {"tare"},
 	"transcript": {"tare"},
 	"suite":      {"tare", "claims", "platform", "predicate", "yamlfile"}, // what a scenario names must be there
-	"check":      {"tare", "sandbox", "workspace"},            // workspace lays out the trees that it runs
+	"check":      {"tare", "sandbox", "workspace"},                        // workspace lays out the trees that it runs
 	"evidence":   {"tare", "check", "sandbox", "workspace"},
 	"detect":     {"tare", "claims"},
 	"oracle":     {"tare", "claims", "contract", "detect", "predicate"},

@@ -15,6 +15,14 @@ import (
 //go:embed *.zip
 var archives embed.FS
 
+// index says what is in the archives.
+//
+//go:embed index.json
+var index []byte
+
+// Index is what package suite's DecodeIndex reads: the tasks of the archives, as a list prints them. The bytes are the caller's own.
+func Index() []byte { return slices.Clone(index) }
+
 // adversaries are texts without modes and links of their own, so the folder itself is embedded.
 //
 //go:embed adversaries
@@ -55,6 +63,15 @@ func Attempts() fs.FS {
 type Archive struct {
 	Name  string
 	Bytes []byte // a zip file
+}
+
+// Named is the archive of one built-in suite; nil when there is none of that name. The bytes are the caller's own.
+func Named(name string) []byte {
+	b, err := archives.ReadFile(name + ".zip")
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // Archives lists the built-in suites by name. The bytes are the caller's own.

@@ -55,6 +55,14 @@ func TestArchivesAreFresh(t *testing.T) {
 			if !reflect.DeepEqual(disk, embedded) {
 				t.Errorf("loaded from disk and from the binary (-disk +binary):\n%s", cmp.Diff(disk, embedded))
 			}
+			one, err := suite.OneFromArchive(a.Name, strings.TrimPrefix(disk.Tasks[0].ID, a.Name+"/"), a.Bytes)
+			if err != nil || !reflect.DeepEqual(one, disk.Tasks[0]) {
+				t.Errorf("one task out of the binary: %v (-disk +binary):\n%s", err, cmp.Diff(disk.Tasks[0], one))
+			}
+			index, err := suite.DecodeIndex(suites.Index())
+			if at := slices.IndexFunc(index, func(s suite.Indexed) bool { return s.Name == a.Name }); err != nil || at < 0 || !reflect.DeepEqual(index[at], disk.Entry()) {
+				t.Errorf("index.json is not what the folder gives (%v); %s", err, mend)
+			}
 			for _, task := range disk.Tasks {
 				single, err := suite.LoadTask(task.ID)
 				if err != nil || single.Hash != task.Hash || single.ID != task.ID {

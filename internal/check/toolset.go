@@ -5,36 +5,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
-	"tare"
 	"tare/internal/sandbox"
 )
 
-// Tools names the sets of tools that grading a task takes, for Identity and Equipped: its runners, of a vulnerability also what
-// builds and runs programs of its language. A scenario takes none.
-func Tools(t *tare.Task) []string {
+// IdentityOf is the Identity of several sets of tools, as Task.Tools names them; "" for none.
+func IdentityOf(sets []string) (string, error) {
 	var out []string
-	switch {
-	case t.Vuln != nil:
-		out = append(out, map[string]string{"c": "gcc", "go": "gotest", "python": "pytest"}[t.Vuln.Language])
-		for _, set := range []*tare.TestSet{t.Vuln.Intent, t.Vuln.Function} {
-			if set != nil && set.Runner != "cases" && !slices.Contains(out, set.Runner) {
-				out = append(out, set.Runner)
-			}
-		}
-	case t.Runner != "":
-		out = append(out, t.Runner)
-	}
-	return out
-}
-
-// IdentityOf is the Identity of all tools of a task; "" for one that takes none.
-func IdentityOf(t *tare.Task) (string, error) {
-	var out []string
-	for _, set := range Tools(t) {
+	for _, set := range sets {
 		id, err := Identity(set)
 		if err != nil {
 			return "", err

@@ -252,12 +252,12 @@ func (a *app) checkTask(t taskCertificate, known []*tare.Task, f *findings) {
 		f.say(isStale, "%s: there is no such task here; name its folder", id)
 		return
 	}
-	g, err := a.ground(known[i])
+	g, err := a.ground(suite.Summarize(known[i]))
 	if err != nil {
 		f.say(isStale, "%s: what its grader stands on cannot be told here: %v", id, err)
 		return
 	}
-	differ := proof.Differs(c, known[i], g)
+	differ := proof.Differs(c, known[i].ID, known[i].Hash, g)
 	f.holds(len(differ) == 0, isStale, "%s: %s", id, orElse(len(differ) == 0, "task, grader, adversaries, isolation and tools are those that are here", "not what is here: "+strings.Join(differ, ", ")))
 	f.holds(c.OK && c.Whole, isWrong, "%s: %s", id, orElse(c.OK && c.Whole, "proven", "not proven: "+orElse(c.OK, "its adversaries were not played", "a control came out otherwise than it must")))
 	if len(t.Table) == 0 || bytes.Equal(t.Table, []byte("null")) {

@@ -19,7 +19,7 @@ import (
 // soundCertificate is a certificate in which everything came out right, of a task and an adapter whose script is at script.
 func soundCertificate(t *testing.T, a *app, task *tare.Task, m *suite.Canaries, script string) suiteCertificate {
 	t.Helper()
-	g, err := a.ground(task)
+	g, err := a.ground(suite.Summarize(task))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func (c *certified) table(t *testing.T, change func(*proof.Table)) {
 		t.Fatal(err)
 	}
 	change(&p)
-	g, err := c.a.ground(c.known[0])
+	g, err := c.a.ground(suite.Summarize(c.known[0]))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func (a *app) runnerTools(ctx context.Context) ([]sandbox.Finding, error) {
 	var out []sandbox.Finding
 	seen := map[string]bool{}
 	for _, t := range tasks {
-		for _, set := range check.Tools(t) {
+		for _, set := range t.Tools() {
 			if seen[set] {
 				continue
 			}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare"
 	"tare/internal/report"
+	"tare/internal/suite"
 )
 
 func (a *app) list() *cobra.Command {
@@ -22,7 +22,7 @@ func (a *app) list() *cobra.Command {
 			if len(args) == 1 && args[0] == "adversaries" {
 				return a.listAdversaries()
 			}
-			tasks, err := a.tasks(args)
+			tasks, err := a.summaries(args)
 			if err != nil {
 				return err
 			}
@@ -31,12 +31,12 @@ func (a *app) list() *cobra.Command {
 	}
 }
 
-func (a *app) listTasks(tasks []*tare.Task) error {
+func (a *app) listTasks(tasks []suite.Summary) error {
 	if a.json() {
 		for _, t := range tasks {
 			err := a.writeJSON(map[string]any{
 				"schema": "tare.task-summary/1", "id": t.ID, "kind": t.Kind, "title": t.Title, "category": t.Category, "runner": t.Runner,
-				"hash": t.Hash, "requirements": len(t.Requirements), "cases": questions(t), "controls": len(t.Controls), "proof": a.proofOf(t),
+				"hash": t.Hash, "requirements": t.Requirements, "cases": t.Cases, "controls": t.Controls, "proof": a.proofOfSummary(t),
 			})
 			if err != nil {
 				return err
@@ -50,7 +50,7 @@ func (a *app) listTasks(tasks []*tare.Task) error {
 	var lines []report.Line
 	for _, t := range tasks {
 		lines = append(lines, report.Line{Cells: []string{
-			t.ID, clip(t.Title, 40), string(t.Category), fmt.Sprint(questions(t)), fmt.Sprint(len(t.Controls)), string(a.proofOf(t).Status),
+			t.ID, clip(t.Title, 40), string(t.Category), fmt.Sprint(t.Cases), fmt.Sprint(t.Controls), string(a.proofOfSummary(t).Status),
 		}})
 	}
 	return report.Table(a.stdout, cols, lines, a.options())

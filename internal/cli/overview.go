@@ -5,6 +5,7 @@ import (
 
 	"tare"
 	"tare/internal/run"
+	"tare/internal/suite"
 )
 
 // overview is the results of a run as a table shows them, from the rows of a database, without reading each record; ok is false where
@@ -21,13 +22,13 @@ func (a *app) overview(ctx context.Context, id string) (results []run.Result, ok
 	if canaries, err := a.knownCanaries(id); err != nil || len(canaries) > 0 {
 		return nil, false, err // a table of another kind
 	}
-	known, err := a.tasks(nil)
+	known, err := a.summaries(nil)
 	if err != nil {
 		return nil, false, err
 	}
-	tasks := map[tare.Digest]*tare.Task{}
-	for _, t := range known {
-		tasks[t.Hash] = t
+	tasks, summaries := map[tare.Digest]*tare.Task{}, map[tare.Digest]suite.Summary{}
+	for _, s := range known {
+		tasks[s.Hash], summaries[s.Hash] = &tare.Task{ID: s.ID, Kind: s.Kind, Title: s.Title, Category: s.Category, Runner: s.Runner, Hash: s.Hash}, s
 	}
 	proofs := map[tare.Digest]tare.Proof{}
 	for _, row := range rows {
@@ -35,7 +36,7 @@ func (a *app) overview(ctx context.Context, id string) (results []run.Result, ok
 		task := tasks[ep.TaskHash]
 		if task == nil {
 			task = &tare.Task{ID: ep.Task, Title: ep.Task, Hash: ep.TaskHash}
-			tasks[ep.TaskHash] = task
+			tasks[ep.TaskHash], summaries[ep.TaskHash] = task, suite.Summarize(task)
 		}
 		r := run.Result{Job: run.Job{Task: task, Episode: ep}}
 		switch {
@@ -50,7 +51,7 @@ func (a *app) overview(ctx context.Context, id string) (results []run.Result, ok
 		}
 		if r.Played() {
 			if _, ok := proofs[task.Hash]; !ok {
-				proofs[task.Hash] = a.proofOf(task)
+				proofs[task.Hash] = a.proofOfSummary(summaries[task.Hash])
 			}
 			r.Verdict.Proof = proofs[task.Hash] // as withProof has it
 			r.Verdict.Proof.Harness, r.Verdict.Proof.Ceiling = a.harnessProof(ep)

@@ -40,7 +40,7 @@ const (
 // a live world, the very script of a command, and the same grader, so that no run is judged by two.
 func (a *app) needs(job run.Job) []string {
 	out := []string{needIsolation + job.Episode.Isolation, needGrader + short(tare.GraderDigest())}
-	for _, set := range check.Tools(job.Task) {
+	for _, set := range job.Task.Tools() {
 		out = append(out, needTools+set)
 	}
 	if s := job.Task.Scenario; s != nil && s.World.MCP != nil && len(s.World.MCP.Command) > 0 && a.server == "" {

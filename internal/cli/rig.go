@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,7 +21,6 @@ import (
 	"tare/internal/sandbox"
 	"tare/internal/suite"
 	"tare/internal/workspace"
-	"tare/suites"
 )
 
 // A rig is what playing and grading need, opened once per command.
@@ -105,7 +103,7 @@ func (a *app) servers(tasks []*tare.Task) error {
 func equipped(tasks []*tare.Task) error {
 	seen := map[string]bool{}
 	for _, t := range tasks {
-		for _, set := range check.Tools(t) {
+		for _, set := range t.Tools() {
 			if seen[set] {
 				continue
 			}
@@ -199,110 +197,38 @@ func bridge() string {
 	return path
 }
 
-// builtin loads the suites that the binary holds.
-var builtin = sync.OnceValues(func() ([]*suite.Suite, error) {
-	var out []*suite.Suite
-	for _, a := range suites.Archives() {
-		s, err := suite.FromArchive(a.Name, a.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("loading the built-in suite %s: %w", a.Name, err)
-		}
-		out = append(out, s)
-	}
-	return out, nil
-})
-
-// proven finds the tasks that args name. When there are none it is all built-in ones that need nothing from outside, and a line
-// says which are left out.
-func (a *app) proven(args []string) ([]*tare.Task, error) {
-	if len(args) > 0 {
-		return a.tasks(args)
-	}
-	known, err := builtin()
-	if err != nil {
-		return nil, err
-	}
-	var out []*tare.Task
-	for _, s := range known {
-		if len(s.Needs) > 0 {
-			a.note("left out: %s, which needs %s; to prove it, name it: tare prove %s", s.Name, strings.Join(s.Needs, " and "), s.Name)
-			continue
-		}
-		out = append(out, s.Tasks...)
-	}
-	return out, nil
-}
-
-// tasks finds the tasks that args name; all built-in ones when there are none.
-func (a *app) tasks(args []string) ([]*tare.Task, error) {
-	known, err := builtin()
-	if err != nil {
-		return nil, err
-	}
-	var out []*tare.Task
-	if len(args) == 0 {
-		for _, s := range known {
-			out = append(out, s.Tasks...)
-		}
-		return out, nil
-	}
-	seen := map[tare.Digest]bool{}
-	for _, arg := range args {
-		tasks, err := suite.Resolve(arg, known)
-		if err != nil {
-			return nil, exit{exitUsage, err}
-		}
-		for _, t := range tasks {
-			if !seen[t.Hash] {
-				seen[t.Hash] = true
-				out = append(out, t)
-			}
-		}
-	}
-	return out, nil
-}
-
-// tasksAnd finds the tasks that args name, and all built-in ones after them.
-func (a *app) tasksAnd(args []string) ([]*tare.Task, error) {
-	var named []*tare.Task
-	if len(args) > 0 {
-		var err error
-		if named, err = a.tasks(args); err != nil {
-			return nil, err
-		}
-	}
-	known, err := a.tasks(nil)
-	return append(named, known...), err
-}
-
 // isolation is what verdicts by the chosen backend say of themselves, as far as that is known without starting it.
 func (a *app) isolation() string { return a.backend }
 
 // ground is what a proof of a task stands on here, as verdicts by the chosen backend say it.
-func (a *app) ground(t *tare.Task) (proof.Ground, error) {
+func (a *app) ground(t suite.Summary) (proof.Ground, error) {
+	g := proof.Ground{Grader: tare.GraderDigest(), Isolation: a.isolation()}
 	if t.Kind == tare.Scenario { // which is judged from its record alone
-		return proof.Ground{Grader: tare.GraderDigest(), Adversaries: proof.VariantsDigest(), Isolation: a.isolation()}, nil
+		g.Adversaries = proof.VariantsDigest()
+		return g, nil
 	}
-	tools, err := check.IdentityOf(t)
-	if err != nil {
+	var err error
+	if g.Tools, err = check.IdentityOf(t.Tools); err != nil {
 		return proof.Ground{}, err
 	}
 	if t.Kind == tare.Vuln {
-		return proof.Ground{Grader: tare.GraderDigest(), Adversaries: proof.MutantsDigest(), Isolation: a.isolation(), Tools: tools}, nil
+		g.Adversaries = proof.MutantsDigest()
+		return g, nil
 	}
 	all, err := adversaries()
-	return proof.Ground{Grader: tare.GraderDigest(), Adversaries: proof.AdversariesDigest(t.Runner, all), Isolation: a.isolation(), Tools: tools}, err
+	g.Adversaries = proof.AdversariesDigest(t.Runner, all)
+	return g, err
 }
 
 // certify keeps the certificate of a table, unless it speaks of a part and a better one is there and current.
 func (a *app) certify(t proof.Table, task *tare.Task) error {
 	if !t.Whole {
 		b, _ := a.files().FindProof(t.Task)
-		if g, err := a.ground(task); err == nil && proof.Standing(b, task, g).Status == tare.Proven {
+		if a.proofBy(b, suite.Summarize(task)).Status == tare.Proven {
 			return nil
 		}
 	}
-	g, err := a.ground(task)
+	g, err := a.ground(suite.Summarize(task))
 	if err != nil {
 		return err
 	}
@@ -314,16 +240,22 @@ func (a *app) certify(t proof.Table, task *tare.Task) error {
 }
 
 // proofOf is the standing of a task's proof. What cannot be read is no proof.
-func (a *app) proofOf(t *tare.Task) tare.Proof {
+func (a *app) proofOf(t *tare.Task) tare.Proof { return a.proofOfSummary(suite.Summarize(t)) }
+
+func (a *app) proofOfSummary(t suite.Summary) tare.Proof {
 	b, err := a.files().FindProof(t.ID)
 	if err != nil {
 		return tare.Proof{Status: tare.Unproven}
 	}
+	return a.proofBy(b, t)
+}
+
+func (a *app) proofBy(certificate []byte, t suite.Summary) tare.Proof {
 	g, err := a.ground(t)
 	if err != nil {
 		return tare.Proof{Status: tare.Unproven}
 	}
-	return proof.Standing(b, t, g)
+	return proof.Standing(certificate, t.ID, t.Hash, g)
 }
 
 // episode is the first episode of agent on task, as this rig plays it.

@@ -231,7 +231,7 @@ func (a *app) showTask(t *tare.Task, ticket bool) error {
 	if a.json() {
 		return a.writeJSON(map[string]any{
 			"schema": "tare.task-summary/1", "id": t.ID, "kind": t.Kind, "title": t.Title, "category": t.Category, "runner": t.Runner, "hash": t.Hash,
-			"requirements": t.Requirements, "visible": t.Visible, "sources": t.Sources, "cases": questions(t), "controls": len(t.Controls), "proof": a.proofOf(t),
+			"requirements": t.Requirements, "visible": t.Visible, "sources": t.Sources, "cases": t.Questions(), "controls": len(t.Controls), "proof": a.proofOf(t),
 		})
 	}
 	switch t.Kind {

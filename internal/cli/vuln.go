@@ -59,24 +59,6 @@ func fitAgent(name string, t *tare.Task) error {
 	return nil
 }
 
-// questions is how many questions the grader asks of a task that have an answer of their own: cases of a ticket, PoCs, tests
-// and inputs of a vulnerability.
-func questions(t *tare.Task) int {
-	if t.Vuln == nil {
-		return len(t.Cases)
-	}
-	n := len(t.Vuln.PoCs) + len(t.Vuln.Variants)
-	if t.Vuln.Benign != nil {
-		n += len(t.Vuln.Benign.Inputs)
-	}
-	for _, s := range []*tare.TestSet{t.Vuln.Intent, t.Vuln.Function} {
-		if s != nil {
-			n += len(s.IDs)
-		}
-	}
-	return n
-}
-
 // showVuln prints what is known of a vulnerability.
 func (a *app) showVuln(t *tare.Task, prompt bool) error {
 	w, v := a.stdout, t.Vuln

@@ -167,7 +167,7 @@ func (w *vulnWorld) controlled(ctx context.Context, kind tare.CheckKind, do func
 
 // key names an observation by all that it rests on.
 func (w *vulnWorld) key(kind tare.CheckKind) (string, error) {
-	tools, err := check.IdentityOf(w.Task)
+	tools, err := check.IdentityOf(w.Task.Tools())
 	if err != nil {
 		return "", err
 	}

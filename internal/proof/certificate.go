@@ -56,7 +56,7 @@ func Certify(t Table, g Ground, made time.Time) (tare.Entry, error) {
 // Standing is what a certificate says of a task as it is now: proven, partly when some control did not come out as it
 // must or no adversary was played, stale when the task, the grader, the adversaries, the isolation or the tools are not the ones that were proven, none
 // without one.
-func Standing(certificate []byte, task *tare.Task, g Ground) tare.Proof {
+func Standing(certificate []byte, task string, hash tare.Digest, g Ground) tare.Proof {
 	if certificate == nil {
 		return tare.Proof{Status: tare.Unproven}
 	}
@@ -66,7 +66,7 @@ func Standing(certificate []byte, task *tare.Task, g Ground) tare.Proof {
 	}
 	p := tare.Proof{Status: tare.Proven, Certificate: tare.HashBytes(certificate)}
 	switch {
-	case len(Differs(c, task, g)) > 0:
+	case len(Differs(c, task, hash, g)) > 0:
 		p.Status = tare.Stale
 	case !c.OK || !c.Whole:
 		p.Status = tare.Partly
@@ -75,11 +75,11 @@ func Standing(certificate []byte, task *tare.Task, g Ground) tare.Proof {
 }
 
 // Differs names what a certificate speaks of that is not what is here.
-func Differs(c Certificate, task *tare.Task, g Ground) []string {
+func Differs(c Certificate, task string, hash tare.Digest, g Ground) []string {
 	var out []string
 	for _, x := range []struct{ name, was, is string }{
-		{"task", c.Task, task.ID},
-		{"task hash", string(c.TaskHash), string(task.Hash)},
+		{"task", c.Task, task},
+		{"task hash", string(c.TaskHash), string(hash)},
 		{"grader", string(c.Grader), string(g.Grader)},
 		{"adversaries", string(c.Adversaries), string(g.Adversaries)},
 		{"isolation", c.Isolation, g.Isolation},

@@ -213,7 +213,7 @@ func TestStanding(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := proof.Standing(tt.certificate, tt.task, tt.ground); got.Status != tt.want {
+			if got := proof.Standing(tt.certificate, tt.task.ID, tt.task.Hash, tt.ground); got.Status != tt.want {
 				t.Errorf("got %s, want %s", got.Status, tt.want)
 			}
 		})

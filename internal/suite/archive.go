@@ -103,7 +103,10 @@ func SameContent(a, b []byte) bool {
 }
 
 // unpack reads an archive that Pack made, in memory and within the bounds of a suite.
-func unpack(b []byte) (folder, error) {
+func unpack(b []byte) (folder, error) { return unpackOnly(b, "") }
+
+// unpackOnly is unpack with one task, the one called only, or with all where that is "".
+func unpackOnly(b []byte, only string) (folder, error) {
 	var out folder
 	r, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
@@ -113,12 +116,15 @@ func unpack(b []byte) (folder, error) {
 	files := map[string][]tare.File{}
 	parsed := map[string]map[string]string{}
 	for _, f := range r.File {
+		task, name, ok := strings.Cut(f.Name, "/")
+		form, isForm := strings.CutSuffix(f.Name, parsedSuffix)
+		if of, _, _ := strings.Cut(form, parsedMark); only != "" && (ok && task != only || !ok && isForm && of != only) {
+			continue
+		}
 		file, err := unpackFile(f, left)
 		if err != nil {
 			return out, err
 		}
-		task, name, ok := strings.Cut(f.Name, "/")
-		form, isForm := strings.CutSuffix(f.Name, parsedSuffix)
 		switch {
 		case f.Name == suiteFile && file.Mode.IsRegular() && len(file.Data) <= maxAbout:
 			out.about = file.Data

@@ -288,16 +288,22 @@ func TestForeignWords(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
-	builtin := []*Suite{
-		{Name: "tickets", Tasks: []*tare.Task{{ID: "tickets/a"}, {ID: "tickets/b"}}},
-		{Name: "vulns", Tasks: []*tare.Task{{ID: "vulns/b"}, {ID: "vulns/c"}}},
+	builtin := Index{
+		{Name: "tickets", Tasks: []Summary{{ID: "tickets/a"}, {ID: "tickets/b"}}},
+		{Name: "vulns", Tasks: []Summary{{ID: "vulns/b"}, {ID: "vulns/c"}}},
+	}
+	load := func(found []Summary) (tasks []*tare.Task, err error) {
+		for _, s := range found {
+			tasks = append(tasks, &tare.Task{ID: s.ID})
+		}
+		return tasks, nil
 	}
 	dir := suiteFolder(t)
 	for arg, want := range map[string]string{
 		"tickets": "tickets/a tickets/b", "tickets/b": "tickets/b", "c": "vulns/c", "a": "tickets/a",
 		dir: "queues/empty_queue", dir + "/empty_queue": "queues/empty_queue", dir + "/empty_queue/": "queues/empty_queue",
 	} {
-		tasks, err := Resolve(arg, builtin)
+		tasks, err := Resolve(arg, builtin, load)
 		var ids []string
 		for _, task := range tasks {
 			ids = append(ids, task.ID)
@@ -311,12 +317,12 @@ func TestResolve(t *testing.T) {
 		"":  `there is no suite, task or folder ""`, "tickets/c": `no suite, task or folder "tickets/c"`,
 		dir + "/empty_queue/task.yaml": "is a file", dir + "/empty_queue/seed": "neither the folder nor one in it holds a task.yaml",
 	} {
-		tasks, err := Resolve(arg, builtin)
+		tasks, err := Resolve(arg, builtin, load)
 		if len(tasks) > 0 || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, %v; want %q", arg, tasks, err, want)
 		}
 	}
-	if _, err := Resolve("x", nil); err == nil || !strings.Contains(err.Error(), "there are no built-in suites") {
+	if _, err := Resolve("x", nil, load); err == nil || !strings.Contains(err.Error(), "there are no built-in suites") {
 		t.Errorf("without suites: %v", err)
 	}
 }

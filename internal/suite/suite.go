@@ -88,6 +88,15 @@ func FromArchive(name string, b []byte) (*Suite, error) {
 	return assemble(name, name, f)
 }
 
+// OneFromArchive is the task called task of FromArchive's suite, the same to the byte, without a look at the others.
+func OneFromArchive(name, task string, b []byte) (*tare.Task, error) {
+	f, err := unpackOnly(b, task)
+	if err != nil {
+		return nil, &Error{File: name, Message: "reading the archive: " + reason(err)}
+	}
+	return loadNamed(name, name, f.trees[0])
+}
+
 // names are the last two parts of dir's absolute path.
 func names(dir string) (name, parent string, err error) {
 	abs, err := filepath.Abs(dir)

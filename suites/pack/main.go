@@ -1,8 +1,9 @@
-// Command pack writes the archives of the built-in suites that package suites embeds: one for each folder of suites/
-// that holds tasks. Run it at the root of the repository: go run ./suites/pack.
+// Command pack writes the archives of the built-in suites that package suites embeds, one for each folder of suites/
+// that holds tasks, and their index. Run it at the root of the repository: go run ./suites/pack.
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,6 +35,7 @@ func pack(dir string) error {
 		return fmt.Errorf("there is no suite in %s", dir)
 	}
 	wanted := map[string]bool{}
+	var index suite.Index
 	for _, task := range tasks {
 		suiteDir := filepath.Dir(filepath.Dir(task))
 		file := suiteDir + ".zip"
@@ -41,6 +43,11 @@ func pack(dir string) error {
 			continue
 		}
 		wanted[file] = true
+		s, err := suite.LoadSuite(suiteDir)
+		if err != nil {
+			return err
+		}
+		index = append(index, s.Entry())
 		b, err := suite.Pack(suiteDir)
 		if err != nil {
 			return err
@@ -57,6 +64,9 @@ func pack(dir string) error {
 		}
 		fmt.Printf("%s: %d bytes\n", file, len(b))
 	}
+	if err := writeIndex(filepath.Join(dir, "index.json"), index); err != nil {
+		return err
+	}
 	if err := packCanaries(filepath.Join(dir, "canaries")); err != nil {
 		return err
 	}
@@ -72,6 +82,22 @@ func pack(dir string) error {
 			fmt.Printf("%s: removed, its folder is gone\n", file)
 		}
 	}
+	return nil
+}
+
+// writeIndex writes what the archives hold, as lists print it.
+func writeIndex(file string, index suite.Index) error {
+	b, err := index.Encode()
+	if err != nil {
+		return err
+	}
+	if old, err := os.ReadFile(file); err == nil && bytes.Equal(old, b) {
+		return nil
+	}
+	if err := os.WriteFile(file, b, 0o644); err != nil {
+		return fmt.Errorf("writing the index: %w", err)
+	}
+	fmt.Printf("%s: %d bytes\n", file, len(b))
 	return nil
 }
 
