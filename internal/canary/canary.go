@@ -154,11 +154,11 @@ func drift(rows []Row) (Drift, error) {
 			t.open++
 		}
 	}
-	for i, id := range order {
+	for _, id := range order {
 		mixed, open := false, len(by[id]) < 2
 		var most, least *tally
 		for _, t := range by[id] {
-			if n := t.right + t.wrong + t.open; i == 0 && d.Repeats == 0 || n < d.Repeats {
+			if n := t.right + t.wrong + t.open; d.Repeats == 0 || n < d.Repeats {
 				d.Repeats = n
 			}
 			mixed = mixed || t.right > 0 && t.wrong > 0

@@ -5,8 +5,12 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"tare"
+	"tare/internal/run"
 )
 
 // table makes rows of a drawing: one line a canary, "p" planted or "c" clean, then the outcomes of the trials of each phrasing.
@@ -57,7 +61,57 @@ func TestDecisionTable(t *testing.T) {
 			if strings.Join(got, " ") != tt.want {
 				t.Errorf("%v, want %s", got, tt.want)
 			}
+			for _, v := range []Verdict{Passes, Insensitive, Noisy, Drifting, Unsteady, Unverified} {
+				if want := strings.Contains(" "+tt.want+" ", " "+string(v)+" "); s.Holds(v) != want {
+					t.Errorf("row %s holds: %v, want %v", v, s.Holds(v), want)
+				}
+			}
+			if want := tt.want != "passes" && tt.want != "unverified"; s.Fails() != want {
+				t.Errorf("fails: %v, want %v", s.Fails(), want)
+			}
 		})
+	}
+}
+
+// TestRepeats counts how often the least played phrasing of any canary was played.
+func TestRepeats(t *testing.T) {
+	for rows, want := range map[string]int{
+		"p +++ ++-\nc ++? +++": 3, "p +++ ++\nc +++ +++": 2, "p +++ +++\nc + +++": 1, "p ++ ++\nc +++ +++": 2, "": 0,
+	} {
+		d, err := drift(table(rows))
+		if err != nil || d.Repeats != want {
+			t.Errorf("%q: %d repeats, %v; want %d", rows, d.Repeats, err, want)
+		}
+	}
+}
+
+// TestRows makes rows of results: those of canaries that were played.
+func TestRows(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	tokens := int64(7)
+	result := func(id, planted string, outcome tare.Outcome, root string) run.Result {
+		r := run.Result{Job: run.Job{
+			Task:    &tare.Task{ID: "own/" + id, Canary: &tare.CanarySpec{Planted: planted}},
+			Episode: tare.Episode{Task: "own/" + id, Level: "B", Trial: 3},
+		}}
+		r.Record.Trajectory.Started, r.Record.Trajectory.Finished = at, at.Add(1500*time.Millisecond)
+		r.Verdict = tare.Verdict{Outcome: outcome, RootGate: root, Gates: []tare.Gate{
+			{Name: tare.GateInfrastructure, Reason: "it ended"}, {Name: tare.GateDetection, Reason: "it says so"},
+		}}
+		return r
+	}
+	caught, quiet, ended := result("a", "a fault", tare.Pass, ""), result("b", "", tare.Fail, ""), result("c", "", tare.Unverified, tare.GateInfrastructure)
+	caught.Record.Evidence.Canary = &tare.CanaryEvidence{Usage: &tare.Usage{InputTokens: &tokens}}
+	ended.Record.Trajectory.Finished = at.Add(-time.Second) // the clock was set back
+	ticket, unplayed := result("d", "", tare.Pass, ""), result("e", "", "", "")
+	ticket.Job.Task.Canary = nil
+	want := []Row{
+		{Canary: "a", Phrasing: "B", Trial: 3, Planted: true, Outcome: tare.Pass, Reason: "it says so", Seconds: 1.5, Usage: &tare.Usage{InputTokens: &tokens}},
+		{Canary: "b", Phrasing: "B", Trial: 3, Outcome: tare.Fail, Reason: "it says so", Seconds: 1.5},
+		{Canary: "c", Phrasing: "B", Trial: 3, Outcome: tare.Unverified, Gate: tare.GateInfrastructure, Reason: "it ended"},
+	}
+	if d := cmp.Diff(want, Rows([]run.Result{caught, ticket, quiet, unplayed, ended})); d != "" {
+		t.Errorf("rows (-want +got):\n%s", d)
 	}
 }
 
