@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -188,5 +189,66 @@ func TestRules(t *testing.T) {
 		if cmp.Compare(got, tt.want) != 0 {
 			t.Errorf("rule %q, host %q: %s, want %s", tt.rule, tt.host, got, tt.want)
 		}
+	}
+}
+
+// TestWorld leads clients that ask a proxy even for their own loopback to the servers of the world, and nowhere else on this machine.
+func TestWorld(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "world")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	world := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "the world: %s %s, %d of a proxy", r.Host, r.URL.Path, len(r.Header["Proxy-Authorization"])+len(r.Header["Proxy-Connection"]))
+	})}
+	go world.Serve(l)
+	t.Cleanup(func() { world.Close() })
+	other := service(t) // of this machine, and none of the agent's business
+	g, at := gate(t, egress.Config{World: map[string]string{"4000": socket}})
+	proxied := &http.Client{Transport: &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return url.Parse(at) }}}
+	for target, want := range map[string]string{
+		"http://127.0.0.1:4000/mcp":              "200 the world: 127.0.0.1:4000 /mcp, 0 of a proxy",
+		"http://localhost:4000/mcp":              "200 the world: localhost:4000 /mcp, 0 of a proxy",
+		"http://[::1]:4000/mcp":                  "200 the world: [::1]:4000 /mcp, 0 of a proxy",
+		"http://127.0.0.1:" + other.Port() + "/": "403 tare: ",
+		"http://10.0.0.1:4000/":                  "403 tare: ",
+		"http://world.example:4000/":             "403 tare: ",
+		"http://127.0.0.1/":                      "403 tare: ",
+	} {
+		if got := say(t, proxied, "GET", target, "", map[string]string{"Proxy-Authorization": "Basic x", "Proxy-Connection": "keep-alive"}); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %q, want %q", target, got, want)
+		}
+	}
+	for host, want := range map[string]string{"127.0.0.1:4000": "200", "localhost:4000": "200", "127.0.0.1:" + other.Port(): "403", "10.0.0.1:4000": "403"} {
+		c, err := net.Dial("tcp", strings.TrimPrefix(at, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", host, host)
+		r := bufio.NewReader(c)
+		res, err := http.ReadResponse(r, &http.Request{Method: "CONNECT"})
+		if err != nil || fmt.Sprint(res.StatusCode) != want {
+			t.Errorf("CONNECT %s: %v %v", host, res, err)
+		} else if want == "200" {
+			fmt.Fprintf(c, "GET /mcp HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+			if res, err = http.ReadResponse(r, nil); err != nil || res.StatusCode != 200 {
+				t.Errorf("through the tunnel to %s: %v %v", host, res, err)
+			}
+		}
+		c.Close()
+	}
+	g.Close()
+	worlds, refused := 0, 0
+	for _, e := range g.Log() {
+		if e.For == tare.ForWorld && !e.Failed() {
+			worlds++
+		}
+		if e.Refused {
+			refused++
+		}
+	}
+	if worlds != 5 || refused != 6 {
+		t.Errorf("%d exchanges with the world and %d refusals are logged, want 5 and 6: %+v", worlds, refused, g.Log())
 	}
 }

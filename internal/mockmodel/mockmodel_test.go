@@ -163,6 +163,28 @@ func TestPosition(t *testing.T) {
 	}
 }
 
+// TestJoin tells what an agent says in the model's name, before the conversation, from what the model said.
+func TestJoin(t *testing.T) {
+	url := serve(t, "conversations:\n  - {match: fix it, steps: [{say: looking}, {say: fixed}]}\n", nil)
+	for _, c := range []struct {
+		name, first string
+		turns       []string
+		want        string
+	}{
+		{"words that the agent put there", "here is what I know", []string{`{"role":"assistant","content":"Got it."}`, `{"role":"user","content":"fix it"}`}, "looking"},
+		{"twice", "here is what I know", []string{`{"role":"assistant","content":"Got it."}`, `{"role":"user","content":"and this"}`, `{"role":"assistant","content":"Yes."}`, `{"role":"user","content":"fix it"}`}, "looking"},
+		{"what the script said", "fix it", []string{`{"role":"assistant","content":"looking"}`, `{"role":"user","content":"go on"}`}, "fixed"},
+		{"what the script said, after such words", "here is what I know", []string{`{"role":"assistant","content":"Got it."}`, `{"role":"user","content":"fix it"}`, `{"role":"assistant","content":"looking"}`, `{"role":"user","content":"go on"}`}, "fixed"},
+		{"past the end, where the last answer stays", "fix it", []string{`{"role":"assistant","content":"looking"}`, `{"role":"user","content":"go on"}`, `{"role":"assistant","content":"fixed"}`, `{"role":"user","content":"go on"}`}, "fixed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := say(t, url, c.first, readTool, c.turns...); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // say asks by Chat Completions with turns after the prompt, and returns what is said, or what the error is.
 func say(t *testing.T, url, prompt, tools string, turns ...string) string {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -197,7 +198,7 @@ func lines(out []byte) []event {
 	offset := 0
 	for line := range bytes.Lines(out) {
 		var v map[string]any
-		if decode(line, &v) == nil && v != nil {
+		if decode(bytes.NewReader(line), &v) == nil && v != nil {
 			events = append(events, event{offset, v})
 		}
 		offset += len(line)
@@ -205,15 +206,20 @@ func lines(out []byte) []event {
 	return events
 }
 
+// rereads is how often an output is read from its places where a document might begin: one that is made of beginnings would be read
+// as often as it has bytes.
+const rereads = 4
+
 // documents is the one document of an output, or what is in it. Agents print warnings before it, and sometimes after it.
 func documents(out []byte, array bool) (events []event, broken string) {
 	open := byte('{')
 	if array {
 		open = '['
 	}
+	left := rereads*len(out) + 1<<20
 	for at := 0; ; at++ {
 		i := bytes.IndexByte(out[at:], open)
-		if i < 0 {
+		if i < 0 || left < 0 {
 			return nil, "its output is not the JSON that it should be"
 		}
 		at += i
@@ -221,7 +227,10 @@ func documents(out []byte, array bool) (events []event, broken string) {
 			continue
 		}
 		var v any
-		if decode(out[at:], &v) != nil {
+		rest := bytes.NewReader(out[at:])
+		err := decode(rest, &v)
+		left -= len(out) - at - rest.Len()
+		if err != nil {
 			continue
 		}
 		list, ok := v.([]any)
@@ -237,8 +246,8 @@ func documents(out []byte, array bool) (events []event, broken string) {
 	}
 }
 
-func decode(b []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(b))
+func decode(r io.Reader, v any) error {
+	dec := json.NewDecoder(r)
 	dec.UseNumber()
 	return dec.Decode(v)
 }
