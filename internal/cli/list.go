@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +16,7 @@ func (a *app) list() *cobra.Command {
 		Example: "  tare list\n  tare list tickets --format json\n  tare list runs\n  tare list adversaries",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "runs" {
-				return a.listRuns()
+				return a.listRuns(c.Context())
 			}
 			if len(args) == 1 && args[0] == "adversaries" {
 				return a.listAdversaries()
@@ -52,50 +51,6 @@ func (a *app) listTasks(tasks []suite.Summary) error {
 		lines = append(lines, report.Line{Cells: []string{
 			t.ID, clip(t.Title, 40), string(t.Category), fmt.Sprint(t.Cases), fmt.Sprint(t.Controls), string(a.proofOfSummary(t).Status),
 		}})
-	}
-	return report.Table(a.stdout, cols, lines, a.options())
-}
-
-func (a *app) listRuns() error {
-	runs, err := a.files().Runs()
-	if err != nil {
-		return err
-	}
-	if !a.json() && len(runs) == 0 {
-		a.note("there are no runs in %s yet; try: tare run tickets --agent baseline,advanced", a.state)
-		return nil
-	}
-	cols := []report.Column{
-		{Head: "RUN"}, {Head: "STARTED", Spare: 1}, {Head: "PLANNED", Right: true}, {Head: "GRADED", Right: true}, {Head: "PASS", Right: true},
-		{Head: "FAIL", Right: true}, {Head: "UNVERIFIED", Right: true}, {Head: "PROOF"}, {Head: "CEILING", Right: true},
-	}
-	var lines []report.Line
-	for _, id := range runs {
-		results, err := a.results(id)
-		if err != nil {
-			return err
-		}
-		n := count(results)
-		started := startedAt(results)
-		if a.json() {
-			if err := a.writeJSON(map[string]any{"schema": "tare.run-summary/1", "run": id, "started": started, "counts": n, "certificates": a.certificateLines(results)}); err != nil {
-				return err
-			}
-			continue
-		}
-		at := "-"
-		if !started.IsZero() {
-			at = started.Local().Format(time.DateTime)
-		}
-		cells := []string{id, at}
-		for _, number := range []int{n.Planned, n.Graded, n.Passed, n.Failed, n.Unverified} {
-			cells = append(cells, fmt.Sprint(number))
-		}
-		cells = append(cells, report.Standing(rows(results))...)
-		lines = append(lines, report.Line{Cells: cells})
-	}
-	if a.json() {
-		return nil
 	}
 	return report.Table(a.stdout, cols, lines, a.options())
 }

@@ -108,8 +108,10 @@ func (a *app) html(id string, results []run.Result) func(*os.File) error {
 }
 
 // count says how a run stands.
-func count(results []run.Result) counts {
-	c := report.Count(rows(results))
+func count(results []run.Result) counts { return countOf(rows(results)) }
+
+func countOf(all []report.Row) counts {
+	c := report.Count(all)
 	return counts{
 		Planned: c.Planned, Graded: c.Graded(), Passed: c.Passed, Failed: c.Failed, Unverified: c.Unverified,
 		Unfinished: c.Unfinished, Infrastructure: c.Infrastructure, Missing: c.NotPlayed,

@@ -28,7 +28,7 @@ func (a *app) report() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			results, err := a.results(id)
+			results, err := a.shown(id)
 			if err != nil {
 				return err
 			}

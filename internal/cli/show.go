@@ -45,12 +45,18 @@ trial as tells it from others: RUN/bugfix_inventory/advanced/2, or RUN/bug/adv/2
 			if err != nil {
 				return err
 			}
-			if rest == "" && explain == "" && !metrics {
-				if results, ok, err := a.overview(c.Context(), run); ok || err != nil {
-					return errors.Join(err, a.showRun(run, results, runFlags{}))
+			if rest == "" && explain == "" && !metrics && !a.json() {
+				if all, ok, err := a.overview(c.Context(), run); err != nil {
+					return err
+				} else if ok {
+					return report.Matrix(a.stdout, all, a.options())
 				}
 			}
-			results, err := a.results(run)
+			read := a.results
+			if rest == "" && explain == "" && !metrics {
+				read = a.shown
+			}
+			results, err := read(run)
 			if err != nil {
 				return err
 			}

@@ -90,7 +90,7 @@ func (a *app) ps() *cobra.Command {
 }
 
 func (a *app) showQueue(ctx context.Context, d *store.DB) error {
-	ids, err := d.Runs()
+	ids, err := d.Going(ctx)
 	if err != nil {
 		return err
 	}

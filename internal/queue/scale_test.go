@@ -71,9 +71,9 @@ func TestScale(t *testing.T) {
 		}
 		row(name+": store", "%.1f kB an episode", float64(sizeOf(t, d, address)-before)/1000/float64(n))
 		began = time.Now()
-		rows, err := d.Summaries(context.Background(), "scale")
-		if err != nil || len(rows) != n {
-			t.Errorf("%d summaries, %v", len(rows), err)
+		groups, err := d.Groups(context.Background(), "scale")
+		if err != nil || len(groups) != 1 || groups[0].Times != n {
+			t.Errorf("%+v, %v", groups, err)
 		}
 		row(name+": to list", "%.0f ms", ms(began, 1))
 		began = time.Now()

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"strings"
 	"testing"
 
@@ -26,6 +27,30 @@ func TestCount(t *testing.T) {
 	near := cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })
 	if diff := cmp.Diff(want, got, near); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestTimes: a row that stands for several episodes counts as these would, one by one.
+func TestTimes(t *testing.T) {
+	r := sample()
+	var weighed, single []Row
+	for i, row := range r.Rows {
+		for range i%3 + 1 {
+			single = append(single, row)
+		}
+		row.Times = i%3 + 1
+		weighed = append(weighed, row)
+	}
+	near := cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })
+	if diff := cmp.Diff(Count(single), Count(weighed), near); diff != "" {
+		t.Errorf("-one by one +weighed:\n%s", diff)
+	}
+	var a, b bytes.Buffer
+	if err := errors.Join(Matrix(&a, single, Options{}), Matrix(&b, weighed, Options{})); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(a.String(), b.String()); diff != "" {
+		t.Errorf("-one by one +weighed:\n%s", diff)
 	}
 }
 

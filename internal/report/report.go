@@ -23,7 +23,7 @@ type Result struct {
 	ProofLines []string // what the proof consisted of, a sentence each; may be empty
 }
 
-// A Row is one planned episode and what became of it.
+// A Row is one planned episode and what became of it, or, in a table that shows no episode by itself, several that came out alike.
 type Row struct {
 	Episode    tare.Episode
 	Title      string          // of the task
@@ -33,7 +33,10 @@ type Row struct {
 	Verdict    tare.Verdict    // the zero Outcome means that the episode was not played
 	History    []tare.Verdict  // all verdicts there are, the oldest first; may be empty
 	Trajectory tare.Trajectory // may be empty
+	Times      int             // episodes that it stands for; 0 is one
 }
+
+func (r Row) times() int { return max(1, r.Times) }
 
 // Options say how a terminal is written to.
 type Options struct {
@@ -110,38 +113,39 @@ func (c Counts) Known() bool { return c.Graded() == c.Planned && c.Planned > 0 }
 
 // Count adds rows up.
 func Count(rows []Row) Counts {
-	c := Counts{Planned: len(rows)}
+	var c Counts
 	var sum, score float64
 	for _, r := range rows {
-		v := r.Verdict
+		v, n := r.Verdict, r.times()
 		low, high := v.RewardBounds[0], v.RewardBounds[1]
+		c.Planned += n
 		switch v.Outcome {
 		case tare.Pass:
-			c.Passed++
+			c.Passed += n
 		case tare.Fail:
-			c.Failed++
+			c.Failed += n
 		case "":
-			c.NotPlayed++
+			c.NotPlayed += n
 			low, high = 0, 1
 		default:
-			c.Unverified++
+			c.Unverified += n
 			if v.Cause == tare.CauseInfrastructure {
-				c.Infrastructure++
+				c.Infrastructure += n
 			}
 		}
 		if v.Unfinished {
-			c.Unfinished++
+			c.Unfinished += n
 		}
 		if v.Reward != nil && (v.Outcome == tare.Pass || v.Outcome == tare.Fail) {
 			low, high = *v.Reward, *v.Reward
-			sum += *v.Reward
+			sum += *v.Reward * float64(n)
 			if v.Proof.Status == tare.Proven {
-				score += *v.Reward
-				c.ScoreFrom++
+				score += *v.Reward * float64(n)
+				c.ScoreFrom += n
 			}
 		}
-		c.Bounds[0] += low
-		c.Bounds[1] += high
+		c.Bounds[0] += low * float64(n)
+		c.Bounds[1] += high * float64(n)
 	}
 	if c.Planned > 0 {
 		c.Bounds[0] /= float64(c.Planned)
@@ -160,47 +164,39 @@ func Count(rows []Row) Counts {
 
 // A grid is rows sorted into a matrix of tasks by agents, both in the order in which they first occur.
 type grid struct {
-	tasks, agents []string
-	cells         map[[2]string][]int // indices into rows
-	rows          []Row
+	tasks, agents   []string
+	byTask, byAgent map[string][]int    // indices into rows
+	cells           map[[2]string][]int // likewise
+	rows            []Row
 }
 
 func newGrid(rows []Row) grid {
-	g := grid{cells: map[[2]string][]int{}, rows: rows}
+	g := grid{byTask: map[string][]int{}, byAgent: map[string][]int{}, cells: map[[2]string][]int{}, rows: rows}
 	for i, r := range rows {
 		t, a := r.task(), r.agent()
-		if !slices.Contains(g.tasks, t) {
+		if g.byTask[t] == nil {
 			g.tasks = append(g.tasks, t)
 		}
-		if !slices.Contains(g.agents, a) {
+		if g.byAgent[a] == nil {
 			g.agents = append(g.agents, a)
 		}
+		g.byTask[t], g.byAgent[a] = append(g.byTask[t], i), append(g.byAgent[a], i)
 		g.cells[[2]string{t, a}] = append(g.cells[[2]string{t, a}], i)
 	}
 	return g
 }
 
-// of lists the rows for which keep holds.
-func (g grid) of(keep func(Row) bool) []Row {
-	var out []Row
-	for _, r := range g.rows {
-		if keep(r) {
-			out = append(out, r)
-		}
+func (g grid) at(indices []int) []Row {
+	out := make([]Row, len(indices))
+	for n, i := range indices {
+		out[n] = g.rows[i]
 	}
 	return out
 }
 
-func (g grid) ofAgent(a string) []Row { return g.of(func(r Row) bool { return r.agent() == a }) }
-func (g grid) ofTask(t string) []Row  { return g.of(func(r Row) bool { return r.task() == t }) }
-
-func (g grid) cell(task, agent string) []Row {
-	var out []Row
-	for _, i := range g.cells[[2]string{task, agent}] {
-		out = append(out, g.rows[i])
-	}
-	return out
-}
+func (g grid) ofAgent(a string) []Row        { return g.at(g.byAgent[a]) }
+func (g grid) ofTask(t string) []Row         { return g.at(g.byTask[t]) }
+func (g grid) cell(task, agent string) []Row { return g.at(g.cells[[2]string{task, agent}]) }
 
 // proofRank orders the states of a proof from best to worst.
 var proofRank = [...]tare.ProofStatus{tare.Proven, tare.Partly, tare.Stale, tare.Unproven}

@@ -238,45 +238,89 @@ func (d *DB) Solutions(ctx context.Context, run string) (map[tare.Digest]tare.Di
 	return out, err
 }
 
-// A Summary is what a list of episodes shows of one.
-type Summary struct {
-	Episode tare.Episode
+// A Group is episodes of a run that a table shows as one: they differ in trial and seed alone, and ended alike.
+type Group struct {
+	Episode tare.Episode // without trial and seed, unless it is Alone
 	State   string       // pending, held, leased, done, lost, cancelled
-	Verdict tare.Verdict // the parts of the one that counts which its row has; only where it is Plain
-	Plain   bool         // it was graded PASS or FAIL, and never corrected: nothing that a list shows is left out
+	Verdict tare.Verdict // of those that are done, the parts of the one that counts that rows have
+	Alone   bool         // it is one that an earlier tare finished, whose row says too little: its verdict must be read
+	Times   int
+
+	place int // in the plan, of the first of them
 }
 
-// Summaries reads the episodes of a run in the order of its plan, without their records and verdicts.
-func (d *DB) Summaries(ctx context.Context, run string) ([]Summary, error) {
-	corrected := map[string]bool{}
-	prefix := "runs/" + run + "/"
-	err := d.each(ctx, d.read, "SELECT name FROM entries WHERE name > $1 AND name < $2 AND name LIKE '%/verdict-0002.json'", []any{prefix, "runs/" + run + "0"}, func(r *sql.Rows) error {
-		var name string
-		err := r.Scan(&name)
-		dir, _, _ := strings.Cut(strings.TrimPrefix(name, prefix), "/")
-		corrected[dir] = true
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	var out []Summary
-	err = d.each(ctx, d.read, "SELECT key, body, state, coalesce(outcome, ''), coalesce(cause, ''), reward, coalesce(root_gate, ''), coalesce(unfinished, 0), coalesce(grader, '') FROM episodes WHERE run = $1 ORDER BY place", []any{run}, func(r *sql.Rows) error {
-		var s Summary
-		var key tare.Digest
-		var body []byte
+// Groups reads what became of a run's episodes, in the order of its plan, without their records and verdicts.
+func (d *DB) Groups(ctx context.Context, run string) ([]Group, error) {
+	const q = `SELECT f.body, g.state, coalesce(g.outcome, ''), coalesce(g.cause, ''), g.reward, g.low, coalesce(g.high, 0), coalesce(g.unfinished, 0), coalesce(g.grader, ''), g.times, g.place
+		FROM (SELECT state, form, outcome, cause, reward, low, high, unfinished, grader, count(*) AS times, min(place) AS place
+			FROM episodes WHERE run = $1 GROUP BY state, form, outcome, cause, reward, low, high, unfinished, grader) g JOIN forms f ON f.id = g.form`
+	var out []Group
+	poor := false // some rows say too little
+	err := d.each(ctx, d.read, q, []any{run}, func(r *sql.Rows) error {
+		var g Group
+		var form []byte
 		var unfinished int
-		v := &s.Verdict
-		if err := r.Scan(&key, &body, &s.State, &v.Outcome, &v.Cause, &v.Reward, &v.RootGate, &unfinished, &v.Grader); err != nil {
+		var low *float64
+		v := &g.Verdict
+		if err := r.Scan(&form, &g.State, &v.Outcome, &v.Cause, &v.Reward, &low, &v.RewardBounds[1], &unfinished, &v.Grader, &g.Times, &g.place); err != nil {
 			return err
 		}
 		v.Unfinished = unfinished == 1
-		s.Plain = s.State == "done" && (v.Outcome == tare.Pass || v.Outcome == tare.Fail) && v.Grader != "" && !corrected[short(key)]
-		if v.Reward != nil {
+		switch {
+		case v.Reward != nil:
 			v.RewardBounds = [2]float64{*v.Reward, *v.Reward}
+		case low != nil:
+			v.RewardBounds[0] = *low
 		}
-		out = append(out, s)
-		return json.Unmarshal(body, &out[len(out)-1].Episode)
+		if g.State == "done" && (v.Grader == "" || v.Reward == nil && low == nil) {
+			poor = true
+			return nil
+		}
+		err := g.read(form, run)
+		out = append(out, g)
+		return err
+	})
+	if err == nil && poor {
+		err = d.each(ctx, d.read, "SELECT body, place FROM episodes WHERE run = $1 AND state = 'done' AND (coalesce(grader, '') = '' OR reward IS NULL AND low IS NULL)", []any{run}, func(r *sql.Rows) error {
+			g := Group{State: "done", Alone: true, Times: 1}
+			var body []byte
+			if err := r.Scan(&body, &g.place); err != nil {
+				return err
+			}
+			err := g.read(body, run)
+			out = append(out, g)
+			return err
+		})
+	}
+	slices.SortFunc(out, func(a, b Group) int { return a.place - b.place })
+	return out, err
+}
+
+func (g *Group) read(episode []byte, run string) error {
+	if err := json.Unmarshal(episode, &g.Episode); err != nil {
+		return fmt.Errorf("reading an episode of run %s: %w", run, err)
+	}
+	return nil
+}
+
+// Started is when the first episode of a run was begun; the zero time where no row says so.
+func (d *DB) Started(ctx context.Context, run string) (time.Time, error) {
+	var at sql.NullInt64
+	err := d.row(ctx, d.read, "SELECT min(t) FROM (SELECT min(began) AS t FROM attempts WHERE run = $1 UNION ALL SELECT min(began) FROM leases WHERE run = $2) x", run, run).Scan(&at)
+	if err != nil || !at.Valid {
+		return time.Time{}, err
+	}
+	return time.UnixMicro(at.Int64).UTC(), nil
+}
+
+// Going lists the runs of which something waits or is played, the newest first.
+func (d *DB) Going(ctx context.Context) ([]string, error) {
+	var out []string
+	err := d.each(ctx, d.read, "SELECT id FROM runs r WHERE EXISTS (SELECT 1 FROM episodes e WHERE e.run = r.id AND e.state IN ('pending', 'held', 'leased')) ORDER BY began DESC, id", nil, func(r *sql.Rows) error {
+		var id string
+		err := r.Scan(&id)
+		out = append(out, id)
+		return err
 	})
 	return out, err
 }

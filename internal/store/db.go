@@ -199,7 +199,8 @@ func (d *DB) each(ctx context.Context, q queryer, statement string, args []any, 
 	return rows.Err()
 }
 
-// insert inserts rows of the same width, many in one statement.
+// insert inserts rows of the same width, many in one statement. Of SQLite's parameters those with a number are looked up one by one
+// whenever one is bound, so that many of them take a time that grows with their square: there they have none.
 func (d *DB) insert(ctx context.Context, q queryer, into string, width int, rows [][]any) error {
 	most := 30000 / width // SQLite takes 32766 parameters
 	for chunk := range slices.Chunk(rows, max(1, most)) {
@@ -215,16 +216,36 @@ func (d *DB) insert(ctx context.Context, q queryer, into string, width int, rows
 				if j > 0 {
 					b.WriteByte(',')
 				}
-				b.WriteString("$" + strconv.Itoa(len(args)+1))
+				b.WriteString(d.place(len(args) + 1))
 				args = append(args, row[j])
 			}
 			b.WriteByte(')')
 		}
-		if _, err := d.exec(ctx, q, b.String(), args...); err != nil {
+		if _, err := q.ExecContext(ctx, b.String(), args...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// place is the place of the nth parameter of a statement that has many, in the dialect of the database.
+func (d *DB) place(n int) string {
+	if d.pg {
+		return "$" + strconv.Itoa(n)
+	}
+	return "?"
+}
+
+// places are the places of n parameters, the first ones of a statement that has no others.
+func (d *DB) places(n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(d.place(i + 1))
+	}
+	return b.String()
 }
 
 // Tx does work in one transaction that may write.

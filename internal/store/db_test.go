@@ -169,6 +169,10 @@ func TestTamperingInRowsIsNamed(t *testing.T) {
 		{"the blob of a record is gone", "DELETE FROM blobs", "record.json", ledger.Dropped},
 		{"the blob of a record is another", "UPDATE blobs SET body = 'x'", "record.json", ledger.Flipped},
 		{"the summary of an episode says something else", "UPDATE episodes SET outcome = 'PASS' WHERE outcome = 'FAIL'", "episodes/q/", ledger.Flipped},
+		{"the reward in the row of an episode is another", "UPDATE episodes SET reward = 1 WHERE outcome = 'FAIL'", "episodes/q/", ledger.Flipped},
+		{"the bounds in the row of an episode are others", "UPDATE episodes SET high = 0.5 WHERE outcome = 'FAIL'", "episodes/q/", ledger.Flipped},
+		{"the gate in the row of an episode is another", "UPDATE episodes SET root_gate = 'x' WHERE outcome = 'FAIL'", "episodes/q/", ledger.Flipped},
+		{"the grader in the row of an episode is another", "UPDATE episodes SET grader = 'x' WHERE outcome = 'FAIL'", "episodes/q/", ledger.Flipped},
 		{"an episode that is finished is said not to be", "UPDATE episodes SET state = 'pending'", "episodes/q/", ledger.Flipped},
 	}
 	for dialect, address := range storetest.Databases(t) {
@@ -263,6 +267,7 @@ func work(run string, n int) (store.Work, error) {
 // TestMigrations brings a database forward from each earlier version, with what such a database held.
 func TestMigrations(t *testing.T) {
 	last := store.LastMigration()
+	migrated := []string{"", "", "1x s/t by  0 pending  0 to 0\n", "1x s/t by  0 pending  0 to 0\n", "2x s/t by noop 0 pending  0 to 0\n1x s/t by other 0 held  0 to 0\n"}
 	for dialect := range storetest.Databases(t) {
 		for from := 0; from < last; from++ {
 			t.Run(fmt.Sprintf("%s from %d", dialect, from), func(t *testing.T) {
@@ -288,6 +293,9 @@ func TestMigrations(t *testing.T) {
 				r, err := d.Verify()
 				if err != nil || len(r.Findings) > 0 || r.Head.Size != int64(min(from, 1)) {
 					t.Errorf("%+v, %v", r, err)
+				}
+				if got, want := groupsAs(t, d, "old"), migrated[from]; got != want {
+					t.Errorf("its episodes: got\n%swant\n%s", got, want)
 				}
 				if err := fill(d, 1); err != nil {
 					t.Error(err)

@@ -350,9 +350,16 @@ func (r Result) amendment(further *tare.Entry, verdict tare.Entry) (tare.Verdict
 
 // summarise writes what the verdict that counts says into the row of its episode, for those who list many.
 func (d *DB) summarise(ctx context.Context, tx queryer, run string, key tare.Digest, v tare.Verdict) error {
-	_, err := d.exec(ctx, tx, "UPDATE episodes SET state = 'done', outcome = $1, cause = $2, reward = $3, root_gate = $4, unfinished = $5, grader = $6 WHERE run = $7 AND key = $8",
-		string(v.Outcome), string(v.Cause), v.Reward, v.RootGate, number(v.Unfinished), string(v.Grader), run, string(key))
+	args := append(summary(v), run, string(key))
+	_, err := d.exec(ctx, tx, "UPDATE episodes SET "+summaryColumns+" WHERE run = $9 AND key = $10", args...)
 	return err
+}
+
+// summaryColumns are set to what summary gives.
+const summaryColumns = "state = 'done', outcome = $1, cause = $2, reward = $3, root_gate = $4, unfinished = $5, grader = $6, low = $7, high = $8"
+
+func summary(v tare.Verdict) []any {
+	return []any{string(v.Outcome), string(v.Cause), v.Reward, v.RootGate, number(v.Unfinished), string(v.Grader), v.RewardBounds[0], v.RewardBounds[1]}
 }
 
 func number(b bool) int {

@@ -89,20 +89,8 @@ func (l dbLog) integrate(ctx context.Context, tx *sql.Tx) (int, error) {
 	if _, err := d.exec(ctx, tx, "INSERT INTO heads (size, root) VALUES ($1, $2)", now.Size, now.Root[:]); err != nil {
 		return 0, err
 	}
-	_, err = d.exec(ctx, tx, "DELETE FROM inbox WHERE entry IN ("+places(len(ids))+")", ids...)
+	_, err = d.exec(ctx, tx, "DELETE FROM inbox WHERE entry IN ("+d.places(len(ids))+")", ids...)
 	return len(leaves), err
-}
-
-// places are the places of n parameters.
-func places(n int) string {
-	var b strings.Builder
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "$%d", i+1)
-	}
-	return b.String()
 }
 
 // hashes reads stored hashes.
@@ -116,7 +104,7 @@ func (l dbLog) hashes(ctx context.Context, q queryer) ledger.Hashes {
 			args[i] = x
 		}
 		found := map[int64]ledger.Hash{}
-		err := l.d.each(ctx, q, "SELECT place, hash FROM hashes WHERE place IN ("+places(len(args))+")", args, func(r *sql.Rows) error {
+		err := l.d.each(ctx, q, "SELECT place, hash FROM hashes WHERE place IN ("+l.d.places(len(args))+")", args, func(r *sql.Rows) error {
 			var place int64
 			var b []byte
 			if err := r.Scan(&place, &b); err != nil {
@@ -442,10 +430,14 @@ func (v *verification) checkSummaries(run string) error {
 		v.report.Notes = append(v.report.Notes, err.Error()) // what is wrong with it has been named above
 		return nil
 	}
-	return v.d.each(v.ctx, v.d.read, "SELECT key, state, coalesce(outcome, ''), coalesce(cause, '') FROM episodes WHERE run = $1", []any{run}, func(r *sql.Rows) error {
+	const q = "SELECT key, state, coalesce(outcome, ''), coalesce(cause, ''), reward, coalesce(root_gate, ''), coalesce(unfinished, 0), coalesce(grader, ''), low, high FROM episodes WHERE run = $1"
+	return v.d.each(v.ctx, v.d.read, q, []any{run}, func(r *sql.Rows) error {
 		var key tare.Digest
-		var state, outcome, cause string
-		if err := r.Scan(&key, &state, &outcome, &cause); err != nil {
+		var state string
+		var row tare.Verdict
+		var unfinished int
+		var low, high *float64
+		if err := r.Scan(&key, &state, &row.Outcome, &row.Cause, &row.Reward, &row.RootGate, &unfinished, &row.Grader, &low, &high); err != nil {
 			return err
 		}
 		history, finished := verdicts[short(key)]
@@ -454,12 +446,35 @@ func (v *verification) checkSummaries(run string) error {
 		case finished != (state == "done"):
 			v.found(ledger.Flipped, where, -1, "its row says %q", state)
 		case finished:
-			if s := tare.Standing(history); string(s.Outcome) != outcome || string(s.Cause) != cause {
-				v.found(ledger.Flipped, where, -1, "its row says %s, and its verdict %s", outcome, s.Outcome)
+			s := tare.Standing(history)
+			row.Unfinished = unfinished == 1
+			if row.Grader == "" { // it was written before rows said so
+				row.Grader = s.Grader
+			}
+			if row.RewardBounds = s.RewardBounds; low != nil && high != nil {
+				row.RewardBounds = [2]float64{*low, *high}
+			}
+			if what := unlike(row, s); what != "" {
+				v.found(ledger.Flipped, where, -1, "its row has another %s than its verdict, which is %s", what, s.Outcome)
 			}
 		}
 		return nil
 	})
+}
+
+// unlike says in what a row differs from the verdict that it sums up.
+func unlike(row, v tare.Verdict) string {
+	switch {
+	case row.Outcome != v.Outcome || row.Cause != v.Cause:
+		return "outcome or cause"
+	case (row.Reward == nil) != (v.Reward == nil) || row.Reward != nil && *row.Reward != *v.Reward || row.RewardBounds != v.RewardBounds:
+		return "reward"
+	case row.RootGate != v.RootGate || row.Unfinished != v.Unfinished:
+		return "deciding gate or end"
+	case row.Grader != v.Grader:
+		return "grader"
+	}
+	return ""
 }
 
 // verdicts reads the verdicts of all finished episodes of a run, oldest first, by the short form of their keys, and no records.

@@ -166,6 +166,10 @@ func (d *DB) enqueueEpisodes(ctx context.Context, tx *sql.Tx, w Work) error {
 	if err != nil {
 		return err
 	}
+	forms, err := d.formsOf(ctx, tx, w.Episodes)
+	if err != nil {
+		return err
+	}
 	needs := map[string]bool{}
 	var rows [][]any
 	for place, p := range w.Episodes {
@@ -187,9 +191,10 @@ func (d *DB) enqueueEpisodes(ctx context.Context, tx *sql.Tx, w Work) error {
 			return err
 		}
 		row := []any{w.Run, string(key), place, p.Episode.Task, p.Episode.Agent, p.Episode.Trial, body, string(p.Solution), p.Limited, p.Provider, all, w.Priority,
-			"pending", 0, 0, 0, nil, nil, nil, nil, nil, nil}
+			forms[formOf(p.Episode)], "pending", 0, 0, 0, nil, nil, nil, nil, nil, nil, nil, nil}
 		if v, ok := finished[short(key)]; ok {
-			copy(row[12:], []any{"done", 0, 0, 0, string(v.Outcome), string(v.Cause), v.Reward, v.RootGate, number(v.Unfinished), string(v.Grader)})
+			row[13] = "done"
+			copy(row[17:], summary(v))
 		}
 		rows = append(rows, row)
 	}
@@ -198,7 +203,38 @@ func (d *DB) enqueueEpisodes(ctx context.Context, tx *sql.Tx, w Work) error {
 			return err
 		}
 	}
-	return d.insert(ctx, tx, "episodes (run, key, place, task, agent, trial, body, solution, limited, provider, needs, priority, state, number, failures, not_before, outcome, cause, reward, root_gate, unfinished, grader)", 22, rows)
+	return d.insert(ctx, tx, "episodes (run, key, place, task, agent, trial, body, solution, limited, provider, needs, priority, form, state, number, failures, not_before, outcome, cause, reward, root_gate, unfinished, grader, low, high)", 25, rows)
+}
+
+// formOf is an episode without what tells it from others of a table's cell.
+func formOf(ep tare.Episode) tare.Episode {
+	ep.Trial, ep.Seed = 0, 0
+	return ep
+}
+
+// formsOf are the rows of the forms that episodes have, by the forms.
+func (d *DB) formsOf(ctx context.Context, tx *sql.Tx, episodes []Planned) (map[tare.Episode]int64, error) {
+	out := map[tare.Episode]int64{}
+	for _, p := range episodes {
+		form := formOf(p.Episode)
+		if _, ok := out[form]; ok {
+			continue
+		}
+		body, err := tare.Canonical(form)
+		if err != nil {
+			return nil, err
+		}
+		name := string(tare.HashBytes(body))
+		if _, err := d.exec(ctx, tx, "INSERT INTO forms (name, body) VALUES ($1, $2) ON CONFLICT DO NOTHING", name, body); err != nil {
+			return nil, err
+		}
+		var id int64
+		if err := d.row(ctx, tx, "SELECT id FROM forms WHERE name = $1", name).Scan(&id); err != nil {
+			return nil, err
+		}
+		out[form] = id
+	}
+	return out, nil
 }
 
 // finishedWithout reads the verdicts that count of episodes that were kept before their run was enqueued: in an imported run, for one.
