@@ -270,6 +270,7 @@ type Execution struct {
 	Stderr    []byte   `json:"stderr,omitempty"` // bounded
 	OutDigest Digest   `json:"out_digest"`       // of the whole of stdout
 	Signs     []Sign   `json:"signs,omitempty"`
+	Reused    bool     `json:"reused,omitempty"` // made for another row of the same pass of a proof, of the same tree
 	Defect    string   `json:"defect,omitempty"` // why it is no evidence that nothing was triggered: not started, no sanitizer in the program, ended by a limit of ours
 }
 

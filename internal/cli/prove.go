@@ -223,7 +223,7 @@ func (r *rig) passes() proof.Judge {
 		}
 		mu.Lock()
 		if shared[pass].shared == nil {
-			shared[pass] = beside{evidence.NewShared(), evidence.NewVulnCache("").WithBuilds(builds)}
+			shared[pass] = beside{evidence.NewShared(), evidence.NewVulnCache("").WithBuilds(builds).WithSharedRuns()}
 		}
 		with := shared[pass]
 		mu.Unlock()

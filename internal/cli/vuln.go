@@ -127,9 +127,10 @@ func after(s string) string {
 
 // mutation observes mutants as a grade observes what an agent left, one command at a time: several mutants are played at once.
 func (r *rig) mutation() *proof.Mutation {
+	shared := evidence.NewVulnCache("").WithSharedRuns()
 	return &proof.Mutation{
 		Gather: func(ctx context.Context, t *tare.Task, tree tare.Tree) (tare.Evidence, error) {
-			return evidence.GatherVuln(ctx, evidence.VulnRequest{Task: t, Final: tree, Sandbox: r.sb, Jobs: 1, UntilFault: true})
+			return evidence.GatherVuln(ctx, evidence.VulnRequest{Task: t, Final: tree, Sandbox: r.sb, Jobs: 1, UntilFault: true, Cache: shared})
 		},
 		Catch: oracle.Catch, Kinds: oracle.Kinds(),
 	}

@@ -16,6 +16,7 @@ import (
 type Shared struct {
 	mu   sync.Mutex
 	kept []*kept // the latest is the last
+	most int     // of them
 }
 
 // maxShared bounds what is kept. The rows of a task that have their sources in common follow each other.
@@ -30,7 +31,7 @@ type kept struct {
 }
 
 // NewShared keeps nothing yet.
-func NewShared() *Shared { return &Shared{} }
+func NewShared() *Shared { return &Shared{most: maxShared} }
 
 // keyOf is the key of what parts say.
 func keyOf(parts ...string) tare.Digest { return tare.HashBytes([]byte(strings.Join(parts, "\x00"))) }
@@ -73,7 +74,7 @@ func (s *Shared) entry(key tare.Digest) *kept {
 	}
 	k := &kept{key: key}
 	s.kept = append(s.kept, k)
-	if len(s.kept) > maxShared {
+	if len(s.kept) > s.most {
 		s.kept = append([]*kept(nil), s.kept[1:]...)
 	}
 	return k

@@ -308,7 +308,8 @@ type vulnWorld struct {
 	built, driven   *check.Built
 	builtC, drivenC tare.Check
 	runs            tare.Tree // what programs find; the same in memory for all, so that they can share copies
-	profiles        sync.Map  // *check.Profile by kind of check
+	runsSum         tare.Digest
+	profiles        sync.Map // *check.Profile by kind of check
 
 	pocsMade, functionMade madeOnce // which others wait for
 }
@@ -456,6 +457,7 @@ func (w *vulnWorld) ready(ctx context.Context) (tare.Tree, error) {
 	}
 	if w.runs == nil {
 		w.runs = runnable(w.Task.Vuln, (*b).Tree)
+		w.runsSum = w.runs.Digest()
 	}
 	return w.runs, nil
 }

@@ -27,6 +27,17 @@ func TestVulnEndsWhereDecided(t *testing.T) {
 		}
 	}
 
+	ctx, sb := opened(t) // a mutant, of which the first of each kind that shows a fault is enough, is asked no more than that
+	ev, err := GatherVuln(ctx, VulnRequest{Task: task, Final: task.Seed, Sandbox: sb, Jobs: 1, UntilFault: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[tare.CheckKind]int{tare.CheckPoC: 1, tare.CheckIntent: 1, tare.CheckFunction: 1, tare.CheckVariant: 0, tare.CheckBenign: 0} {
+		if c := find(t, ev, kind, tare.WorldFix); !c.Complete || len(c.Executions) != want {
+			t.Errorf("of a mutant, %s: %d runs, %v, %q", kind, len(c.Executions), c.Complete, c.Defect)
+		}
+	}
+
 	// the PoCs are refused by their lengths, and so is the first variant
 	refuses, _ := task.Seed.Lookup("labels.c")
 	const loop = "    for (i = 0; i < n; i++)"

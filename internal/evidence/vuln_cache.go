@@ -24,6 +24,7 @@ import (
 type VulnCache struct {
 	dir    string
 	builds *VulnBuilds // of any tree; nil: each is made
+	runs   *Shared     // of any tree; nil: each is made
 
 	mu   sync.Mutex
 	held map[string]vulnEntry

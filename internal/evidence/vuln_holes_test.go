@@ -196,13 +196,16 @@ func TestHole5HungCheckKeepsTheOthers(t *testing.T) {
 func TestHole6OutputIsBounded(t *testing.T) {
 	task := labels(t)
 	final := edited(t, task.Seed, "main.c", "    size = fread(data", "    while (argc > 1)\n        puts(\"a line of some length that is written again and again\");\n    size = fread(data")
-	s := openVuln(t, task, final)
+	_, sb := opened(t)
+	read := 0
+	s := OpenVuln(VulnRequest{Task: task, Final: final, Sandbox: sb, OnOutput: func(_ tare.CheckKind, p []byte) { read += len(p) }})
+	defer s.Close()
 	c, err := s.PoC(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := c.Executions[0]; e.Ended != "output" || e.Defect == "" || len(e.Stdout)+len(e.Stderr) > 64<<10 || len(c.Log) > 300<<10 {
-		t.Errorf("%d, %d, %d bytes, %q, %q", len(e.Stdout), len(e.Stderr), len(c.Log), e.Ended, e.Defect)
+	if e := c.Executions[0]; e.Ended != "output" || e.Defect == "" || len(e.Stdout)+len(e.Stderr) > 64<<10 || len(c.Log) > 300<<10 || read > 5<<20 {
+		t.Errorf("%d, %d, %d bytes of %d, %q, %q", len(e.Stdout), len(e.Stderr), len(c.Log), read, e.Ended, e.Defect)
 	}
 }
 

@@ -45,7 +45,7 @@ func (w *vulnWorld) decided(kind tare.CheckKind, why string) tare.Check {
 
 // variants runs all variants, each as the PoC that it was made of, unless a PoC decides. Their ids are POC/NAME.
 func (w *vulnWorld) variants(ctx context.Context) (tare.Check, error) {
-	if w == w.fix && !w.UntilFault {
+	if w == w.fix {
 		pocs, err := w.pocs(ctx)
 		if err != nil {
 			return w.check(tare.CheckVariant), err
@@ -69,7 +69,7 @@ func (w *vulnWorld) variants(ctx context.Context) (tare.Check, error) {
 
 // benign runs all benign inputs, unless tests of the project decide.
 func (w *vulnWorld) benign(ctx context.Context) (tare.Check, error) {
-	if set := w.Task.Vuln.Function; set != nil && w == w.fix && !w.UntilFault && w.wants(tare.CheckFunction) {
+	if set := w.Task.Vuln.Function; set != nil && w == w.fix && w.wants(tare.CheckFunction) {
 		tests, err := w.function(ctx)
 		if err != nil {
 			return w.check(tare.CheckBenign), err
@@ -120,7 +120,7 @@ func (w *vulnWorld) startsIn(ctx context.Context, c tare.Check, starts []check.S
 		if s.Wall <= 0 {
 			s.Wall = w.Task.Limits.Check
 		}
-		c.Executions[i], logs[i], errs[i] = s.Run(ctx, w.Sandbox)
+		c.Executions[i], logs[i], errs[i] = w.start(ctx, w.runsSum, s)
 		if errs[i] == nil && w.decides(c.Kind, s.Trigger, c.Executions[i]) {
 			for was := enough.Load(); int64(i) < was && !enough.CompareAndSwap(was, int64(i)); was = enough.Load() {
 			}
@@ -226,7 +226,7 @@ func (w *vulnWorld) tests(ctx context.Context, kind tare.CheckKind, set *tare.Te
 	if req.Wall <= 0 {
 		req.Wall = w.Task.Limits.Check
 	}
-	run, err := r.Run(ctx, w.Sandbox, req)
+	run, err := w.runTests(ctx, set.Runner, r, req)
 	if err != nil {
 		return c, err
 	}
@@ -234,6 +234,7 @@ func (w *vulnWorld) tests(ctx context.Context, kind tare.CheckKind, set *tare.Te
 	c.Complete, c.Defect, c.Seconds = run.Complete, run.Defect, run.Seconds
 	c.Executions = append(c.Executions, tare.Execution{
 		ID: set.Runner, Command: run.Command, Started: true, Exit: run.Exit, Signal: run.Signal, Ended: run.Ended, Seconds: run.Seconds, OutDigest: tare.HashBytes(run.Output),
+		Reused: run.Reused,
 	})
 	c.Log, c.LogDigest = run.Output, tare.HashBytes(run.Output)
 	return c, nil
