@@ -31,7 +31,7 @@ func Render(page string, templates Templates) (string, error) {
 	select {
 	case r := <-done:
 		return r.text, r.err
-	case <-time.After(300 * time.Millisecond):
+	case <-time.After(30 * time.Second):
 		return "", errors.New("the page takes too long")
 	}
 }

@@ -15,7 +15,7 @@ var steps int
 
 // step ends the rendering of a page that takes too much.
 func step(n int) {
-	if steps += n; steps > 50_000_000 {
+	if steps += n; steps > 5_000_000 {
 		panic("too many steps")
 	}
 }
