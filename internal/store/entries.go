@@ -39,17 +39,35 @@ func (d *DB) keepIn(ctx context.Context, tx queryer, entries ...namedEntry) erro
 		}
 		rows[i] = []any{e.name, e.Schema, string(e.Hash), len(e.Bytes), body}
 	}
-	if err := d.insert(ctx, tx, "entries (name, fact, hash, size, body)", 5, rows); duplicate(err) {
+	err := d.insertEntries(ctx, tx, rows)
+	if duplicate(err) {
 		return fmt.Errorf("keeping %s: %w", entries[0].name, fs.ErrExist)
-	} else if err != nil {
+	}
+	return err
+}
+
+// insertEntries inserts rows of entries, and puts them into the inbox.
+func (d *DB) insertEntries(ctx context.Context, tx queryer, rows [][]any) error {
+	const columns = "(name, fact, hash, size, body)"
+	var values strings.Builder
+	var args, names []any
+	for i, row := range rows {
+		if i > 0 {
+			values.WriteByte(',')
+		}
+		n := len(args)
+		fmt.Fprintf(&values, "($%d,$%d,$%d,$%d,$%d)", n+1, n+2, n+3, n+4, n+5)
+		args, names = append(args, row...), append(names, row[0])
+	}
+	into := "INSERT INTO entries " + columns + " VALUES " + values.String()
+	if d.pg { // one way to the server and back
+		_, err := d.exec(ctx, tx, "WITH kept AS ("+into+" RETURNING id) INSERT INTO inbox (entry) SELECT id FROM kept", args...)
 		return err
 	}
-	names := make([]string, len(entries))
-	args := make([]any, len(entries))
-	for i, e := range entries {
-		names[i], args[i] = fmt.Sprintf("$%d", i+1), e.name
+	if _, err := d.exec(ctx, tx, into, args...); err != nil {
+		return err
 	}
-	_, err := d.exec(ctx, tx, "INSERT INTO inbox (entry) SELECT id FROM entries WHERE name IN ("+strings.Join(names, ",")+")", args...)
+	_, err := tx.ExecContext(ctx, "INSERT INTO inbox (entry) SELECT id FROM entries WHERE name IN ("+d.places(len(names))+")", names...)
 	return err
 }
 
@@ -101,13 +119,17 @@ func (d *DB) readEntry(ctx context.Context, name string) (tare.Entry, error) {
 
 // below reads the entries whose names begin with prefix, which ends with a slash, in the order of their names.
 func (d *DB) below(ctx context.Context, prefix string, do func(namedEntry) error) error {
+	return d.belowIn(ctx, d.read, prefix, do)
+}
+
+func (d *DB) belowIn(ctx context.Context, q queryer, prefix string, do func(namedEntry) error) error {
 	type row struct {
 		namedEntry
 		hash string
 	}
 	var all []row
 	after := strings.TrimSuffix(prefix, "/") + "0" // what comes after "/" in the order of bytes
-	err := d.each(ctx, d.read, "SELECT name, fact, hash, body FROM entries WHERE name > $1 AND name < $2 ORDER BY name", []any{prefix, after}, func(r *sql.Rows) error {
+	err := d.each(ctx, q, "SELECT name, fact, hash, body FROM entries WHERE name > $1 AND name < $2 ORDER BY name", []any{prefix, after}, func(r *sql.Rows) error {
 		var e row
 		err := r.Scan(&e.name, &e.Schema, &e.hash, &e.Bytes)
 		all = append(all, e)

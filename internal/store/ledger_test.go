@@ -432,3 +432,40 @@ func TestKilledAtEveryWrite(t *testing.T) {
 		return nil
 	})
 }
+
+// TestVerifyWhileOthersKeep verifies a database in which entries are kept and numbered meanwhile: nothing of it was done by somebody else.
+func TestVerifyWhileOthersKeep(t *testing.T) {
+	overDatabases(t, func(t *testing.T, d *store.DB) {
+		if err := fill(d, 1); err != nil {
+			t.Fatal(err)
+		}
+		stop, done := make(chan struct{}), make(chan error)
+		go func() {
+			var err error
+			for i := 0; err == nil; i++ {
+				select {
+				case <-stop:
+					done <- nil
+					return
+				default:
+				}
+				var e tare.Entry
+				if e, err = tare.NewEntry(map[string]any{"schema": "tare.answer/1", "n": i}); err == nil {
+					err = errors.Join(d.Put(store.Answers, e), d.Ledger().Integrate())
+				}
+			}
+			<-stop
+			done <- err
+		}()
+		for range 30 {
+			if r, err := d.Verify(); err != nil || len(r.Findings) > 0 {
+				t.Errorf("%+v, %v", r.Findings, err)
+				break
+			}
+		}
+		close(stop)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

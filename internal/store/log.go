@@ -201,19 +201,44 @@ func (l dbLog) Prove(entry string) (ledger.Proof, error) {
 }
 
 // Verify holds all that is kept against the log, and what is written of it elsewhere against that. It changes nothing. An error
-// means that it could not look.
+// means that it could not look. All of it is looked at as it was at one moment, since others may keep things meanwhile.
 func (d *DB) Verify() (ledger.Report, error) {
-	v := &verification{d: d, l: dbLog{d}, ctx: context.Background()}
-	for _, step := range []func() error{v.readHead, v.readLeaves, v.checkHashes, v.checkEntries, v.checkCopies} {
-		if err := step(); err != nil {
-			return v.report, fmt.Errorf("verifying the ledger: %w", err)
+	ctx := context.Background()
+	tx, err := d.read.BeginTx(ctx, &sql.TxOptions{Isolation: d.snapshot(), ReadOnly: d.pg}) // SQLite's are of a connection that can only read
+	if err != nil {
+		return ledger.Report{}, fmt.Errorf("verifying the ledger: %w", err)
+	}
+	v := &verification{d: d, q: tx, l: dbLog{d}, ctx: ctx}
+	steps := []func() error{v.unhurried, v.readHead, v.readLeaves, v.checkHashes, v.checkEntries, v.checkCopies}
+	for _, step := range steps {
+		if err = step(); err != nil {
+			err = fmt.Errorf("verifying the ledger: %w", err)
+			break
 		}
 	}
-	return v.report, nil
+	return v.report, errors.Join(err, tx.Rollback())
+}
+
+// snapshot is the isolation of a transaction that sees one moment.
+func (d *DB) snapshot() sql.IsolationLevel {
+	if d.pg {
+		return sql.LevelRepeatableRead
+	}
+	return sql.LevelDefault // every one of SQLite's does
+}
+
+// unhurried lets the transaction stand still while hashes are computed: it holds nobody up.
+func (v *verification) unhurried() error {
+	if !v.d.pg {
+		return nil
+	}
+	_, err := v.d.exec(v.ctx, v.q, "SET LOCAL idle_in_transaction_session_timeout = 0")
+	return err
 }
 
 type verification struct {
 	d      *DB
+	q      *sql.Tx // in which all is read but blobs, which never change
 	l      dbLog
 	ctx    context.Context // of the one call that it lives for
 	report ledger.Report
@@ -231,7 +256,7 @@ func (v *verification) found(kind ledger.Kind, where string, entry int64, format
 }
 
 func (v *verification) readHead() error {
-	head, err := v.l.Head()
+	head, err := v.l.head(v.ctx, v.q)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case errors.Is(err, ledger.ErrDamaged):
@@ -242,14 +267,14 @@ func (v *verification) readHead() error {
 	default:
 		v.report.Head, v.report.Begun = head, true
 	}
-	return v.d.row(v.ctx, v.d.read, "SELECT count(*) FROM inbox").Scan(&v.report.Waiting)
+	return v.d.row(v.ctx, v.q, "SELECT count(*) FROM inbox").Scan(&v.report.Waiting)
 }
 
 // readLeaves reads all leaves, whose numbers must have no gap.
 func (v *verification) readLeaves() error {
 	v.leaves, v.number = map[string]ledger.Leaf{}, map[string]int64{}
 	next := int64(0)
-	return v.d.each(v.ctx, v.d.read, "SELECT number, name, line FROM leaves ORDER BY number", nil, func(r *sql.Rows) error {
+	return v.d.each(v.ctx, v.q, "SELECT number, name, line FROM leaves ORDER BY number", nil, func(r *sql.Rows) error {
 		var n int64
 		var name string
 		var line []byte
@@ -276,7 +301,7 @@ func (v *verification) readLeaves() error {
 func (v *verification) checkHashes() error {
 	heads := map[int64][]byte{}
 	var sizes []int64
-	err := v.d.each(v.ctx, v.d.read, "SELECT size, root FROM heads", nil, func(r *sql.Rows) error {
+	err := v.d.each(v.ctx, v.q, "SELECT size, root FROM heads", nil, func(r *sql.Rows) error {
 		var size int64
 		var root []byte
 		err := r.Scan(&size, &root)
@@ -303,7 +328,7 @@ func (v *verification) checkHashes() error {
 		}
 	}
 	seen := 0
-	return errors.Join(v.d.each(v.ctx, v.d.read, "SELECT place, hash FROM hashes ORDER BY place", nil, func(r *sql.Rows) error {
+	return errors.Join(v.d.each(v.ctx, v.q, "SELECT place, hash FROM hashes ORDER BY place", nil, func(r *sql.Rows) error {
 		var place int64
 		var b []byte
 		if err := r.Scan(&place, &b); err != nil {
@@ -338,7 +363,7 @@ func (v *verification) checkEntries() error {
 	after := int64(0)
 	for { // in parts, so that memory does not grow with the store
 		var part []kept
-		err := v.d.each(v.ctx, v.d.read, "SELECT e.id, e.name, e.hash, e.body, i.entry IS NOT NULL FROM entries e LEFT JOIN inbox i ON i.entry = e.id WHERE e.id > $1 ORDER BY e.id LIMIT 500", []any{after}, func(r *sql.Rows) error {
+		err := v.d.each(v.ctx, v.q, "SELECT e.id, e.name, e.hash, e.body, i.entry IS NOT NULL FROM entries e LEFT JOIN inbox i ON i.entry = e.id WHERE e.id > $1 ORDER BY e.id LIMIT 500", []any{after}, func(r *sql.Rows) error {
 			var k kept
 			err := r.Scan(&after, &k.name, &k.hash, &k.body, &k.waits)
 			part = append(part, k)
@@ -393,15 +418,15 @@ func (v *verification) checkEntry(name, hash string, inRow []byte, waits bool) {
 // checkCopies holds what is written of entries in other rows against these: which certificate is the latest of a task must at least
 // be one that was kept, and the summaries of episodes must say what their verdicts say.
 func (v *verification) checkCopies() error {
-	kept, err := v.d.All(Certificates)
+	have := map[string]bool{}
+	err := v.d.belowIn(v.ctx, v.q, Certificates+"/", func(e namedEntry) error {
+		have[string(e.Hash)] = true
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	have := map[string]bool{}
-	for _, e := range kept {
-		have[string(e.Hash)] = true
-	}
-	err = v.d.each(v.ctx, v.d.read, "SELECT task, hash FROM proofs", nil, func(r *sql.Rows) error {
+	err = v.d.each(v.ctx, v.q, "SELECT task, hash FROM proofs", nil, func(r *sql.Rows) error {
 		var task, hash string
 		err := r.Scan(&task, &hash)
 		if err == nil && !have[hash] {
@@ -412,7 +437,13 @@ func (v *verification) checkCopies() error {
 	if err != nil {
 		return err
 	}
-	runs, err := v.d.Runs()
+	var runs []string
+	err = v.d.each(v.ctx, v.q, "SELECT id FROM runs ORDER BY id", nil, func(r *sql.Rows) error {
+		var id string
+		err := r.Scan(&id)
+		runs = append(runs, id)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -425,13 +456,13 @@ func (v *verification) checkCopies() error {
 }
 
 func (v *verification) checkSummaries(run string) error {
-	verdicts, err := v.d.verdicts(v.ctx, run)
+	verdicts, err := v.d.verdictsBy(v.ctx, v.q, run)
 	if err != nil {
 		v.report.Notes = append(v.report.Notes, err.Error()) // what is wrong with it has been named above
 		return nil
 	}
 	const q = "SELECT key, state, coalesce(outcome, ''), coalesce(cause, ''), reward, coalesce(root_gate, ''), coalesce(unfinished, 0), coalesce(grader, ''), low, high FROM episodes WHERE run = $1"
-	return v.d.each(v.ctx, v.d.read, q, []any{run}, func(r *sql.Rows) error {
+	return v.d.each(v.ctx, v.q, q, []any{run}, func(r *sql.Rows) error {
 		var key tare.Digest
 		var state string
 		var row tare.Verdict
