@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/url"
@@ -151,8 +152,10 @@ func (p *process) kill() {
 // end ends it in order.
 func (p *process) end(t testing.TB) {
 	t.Helper()
-	if err := errors.Join(p.in.Close(), p.cmd.Wait()); err != nil {
-		t.Errorf("ending a worker: %v", err)
+	err := p.in.Close()
+	said, rerr := io.ReadAll(p.out) // to its end: Wait closes it
+	if err := errors.Join(err, rerr, p.cmd.Wait()); err != nil {
+		t.Errorf("ending a worker: %v; it said: %s", err, said)
 	}
 }
 
@@ -165,10 +168,12 @@ func over(d *store.DB, run string) func() bool {
 
 // TestKilledAtEachPoint ends a worker with SIGKILL at each point of an episode. Another one finishes the run.
 func TestKilledAtEachPoint(t *testing.T) {
-	for dialect, address := range storetest.Databases(t) {
-		d, q := open(t, address)
+	for _, dialect := range []string{"sqlite", "postgres"} {
 		for i, point := range []string{"before claim", "after claim", "after play", "before commit", "in commit", "after commit"} {
 			t.Run(dialect+" "+point, func(t *testing.T) {
+				t.Parallel()
+				address := databases(t)[dialect]
+				d, q := open(t, address)
 				run := fmt.Sprint("r", i)
 				w := work(t, run, fmt.Sprint("a", i), 30)
 				w.Attempts = 5
@@ -192,7 +197,7 @@ func TestKilledAtEachPoint(t *testing.T) {
 // TestStoppedWorkerIsTakenOver stops a worker, as a machine does that nobody hears of any more, with the times of production. Its
 // episodes are played by another within ten seconds; when it comes back it counts for nothing until it has registered again.
 func TestStoppedWorkerIsTakenOver(t *testing.T) {
-	for dialect, address := range storetest.Databases(t) {
+	for dialect, address := range databases(t) {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			d, q := open(t, address)
@@ -229,8 +234,9 @@ func TestStoppedWorkerIsTakenOver(t *testing.T) {
 // TestPoisonedEpisode plays an episode that ends whatever process plays it. It is lost after as many as the run allows, and the
 // others are played.
 func TestPoisonedEpisode(t *testing.T) {
-	for dialect, address := range storetest.Databases(t) {
+	for dialect, address := range databases(t) {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
 			d, q := open(t, address)
 			enqueue(t, q, work(t, "r", "a", 1))
 			for range 3 {
@@ -257,12 +263,13 @@ func TestPoisonedEpisode(t *testing.T) {
 
 // TestServerGoes kills PostgreSQL and starts it again, and cuts all connections, while workers work.
 func TestServerGoes(t *testing.T) {
-	server := storetest.Postgres(t)
-	for what, fault := range map[string]func() error{
-		"killed": func() error { return errors.Join(server.Kill(), server.Up()) },
-		"cut":    server.Cut,
+	for what, fault := range map[string]func(*storetest.Server) error{
+		"killed": func(s *storetest.Server) error { return errors.Join(s.Kill(), s.Up()) },
+		"cut":    (*storetest.Server).Cut,
 	} {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			server := storetest.Own(t)
 			address, err := server.New()
 			if err != nil {
 				t.Fatal(err)
@@ -277,7 +284,7 @@ func TestServerGoes(t *testing.T) {
 					p, err := d.Progress(context.Background(), "r")
 					return err == nil && p.Done >= share
 				})
-				if err := fault(); err != nil {
+				if err := fault(server); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -339,10 +346,8 @@ func TestTwoVersions(t *testing.T) {
 // TestStalledConnection lets a worker's connections stall, as a network does that swallows all and says nothing. Others take over; when
 // it is heard again its word counts no more.
 func TestStalledConnection(t *testing.T) {
-	address, err := storetest.Postgres(t).New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
+	address := postgres(t)
 	d, q := open(t, address)
 	enqueue(t, q, work(t, "r", "a", 30))
 	through, stall := stalling(t, address)
@@ -419,6 +424,7 @@ func stalling(t *testing.T, address string) (through string, stall func(bool)) {
 func TestFullDisk(t *testing.T) {
 	for what, size := range map[string]int{"blobs": 100 << 10, "rows": 30 << 10} {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 			defer cancel()
@@ -517,9 +523,18 @@ func TestClockStepped(t *testing.T) {
 
 // TestRandomFaults lets three workers work while what may happen to them, and to the server, happens.
 func TestRandomFaults(t *testing.T) {
-	server := storetest.Postgres(t)
-	for dialect, address := range storetest.Databases(t) {
+	for _, dialect := range []string{"sqlite", "postgres"} {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			var server *storetest.Server
+			address := "sqlite:" + filepath.Join(t.TempDir(), "tare.db")
+			if dialect == "postgres" {
+				server = storetest.Own(t)
+				var err error
+				if address, err = server.New(); err != nil {
+					t.Fatal(err)
+				}
+			}
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
 			random := rand.New(rand.NewPCG(seed, 0))
@@ -573,3 +588,74 @@ func TestRandomFaults(t *testing.T) {
 
 // enqueueAgain asks for a run again, as a second runner does; a server that is away is the fault of another.
 func enqueueAgain(q *queue.Queue, w store.Work) { _, _ = q.Enqueue(context.Background(), w) }
+
+// TestServerIsAway begins to work while the server is down, as after a reboot of both: the worker waits for it.
+func TestServerIsAway(t *testing.T) {
+	t.Parallel()
+	server := storetest.Own(t)
+	address, err := server.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, q := open(t, address)
+	enqueue(t, q, work(t, "r", "a", 5))
+	if err := server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	stop, done := make(chan struct{}), make(chan error)
+	go func() {
+		done <- q.Work(context.Background(), quick(1, func(_ context.Context, l *store.Lease) (queue.Played, error) { return play(l, false) }), stop)
+	}()
+	if err := server.Up(); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, time.Minute, over(d, "r"))
+	close(stop)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	sound(t, d, "r", 5)
+}
+
+// TestLeaseAstray leaves a worker with a lease that it does not know of, as a transaction does whose answer is lost: it gives it up by
+// itself, and the run ends while the worker lives.
+func TestLeaseAstray(t *testing.T) {
+	overQueues(t, func(t *testing.T, d *store.DB, q *queue.Queue) {
+		enqueue(t, q, work(t, "r", "a", 3))
+		var once sync.Once
+		until(t, d, q, "r", quick(1, func(ctx context.Context, l *store.Lease) (queue.Played, error) {
+			once.Do(func() {
+				if stray, err := d.Claim(ctx, store.Worker{ID: l.Worker}); err != nil || stray == nil {
+					t.Errorf("%+v, %v", stray, err)
+				}
+			})
+			return play(l, false)
+		}))
+		sound(t, d, "r", 3)
+		var attempts int
+		if err := d.Writer().QueryRow("SELECT count(*) FROM attempts WHERE what = 'given up'").Scan(&attempts); err != nil || attempts != 1 {
+			t.Errorf("%d were given up, %v", attempts, err)
+		}
+	})
+}
+
+// TestLeaseOfTheLost gives a lease to a worker that is not alive any more, as one gets that claims while it is taken for lost: others
+// take it over all the same.
+func TestLeaseOfTheLost(t *testing.T) {
+	overQueues(t, func(t *testing.T, d *store.DB, q *queue.Queue) {
+		ctx := context.Background()
+		enqueue(t, q, work(t, "r", "a", 1))
+		w := store.Worker{ID: "one", Host: "elsewhere", Slots: 1}
+		if err := d.Register(ctx, w); err != nil {
+			t.Fatal(err)
+		}
+		if l, err := d.Claim(ctx, w); err != nil || l == nil {
+			t.Fatalf("%v, %v", l, err)
+		}
+		if _, err := d.Writer().Exec("UPDATE workers SET state = 'lost'"); err != nil {
+			t.Fatal(err)
+		}
+		until(t, d, q, "r", quick(1, func(_ context.Context, l *store.Lease) (queue.Played, error) { return play(l, false) }))
+		sound(t, d, "r", 1)
+	})
+}

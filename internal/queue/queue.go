@@ -18,6 +18,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
 
 	"tare/internal/store"
 )
@@ -25,7 +26,7 @@ import (
 // queueName is River's queue. There is one: priorities, needs and limits are asked of our own rows.
 const queueName = "episodes"
 
-// A turn is a job of River's: it says that some episode waits, and not which.
+// A turn is a job of River's: it says that episodes wait, and not which, nor how many. Whoever gets it plays until nothing waits.
 type turn struct{}
 
 // Kind names the job.
@@ -117,8 +118,16 @@ func current[T any](ctx context.Context, m *rivermigrate.Migrator[T]) bool {
 	return err == nil && len(have) == len(m.AllVersions())
 }
 
-// Wake inserts n jobs that wake workers at a time; it is a store.Waker.
+// Wake inserts the jobs that n episodes take which wait from a time on; it is a store.Waker. As many as there are slots of workers do, since
+// each of these plays on when it has begun; who comes later finds what is left over, or makes more.
 func (q *Queue) Wake(ctx context.Context, tx *sql.Tx, n int, at time.Time) error {
+	if n > fewJobs {
+		slots, err := q.db.Slots(ctx, tx)
+		if err != nil {
+			return fmt.Errorf("waking workers: %w", err)
+		}
+		n = min(n, max(fewJobs, slots))
+	}
 	params := make([]river.InsertManyParams, n)
 	for i := range params {
 		params[i] = river.InsertManyParams{Args: turn{}, InsertOpts: &river.InsertOpts{ScheduledAt: at}}
@@ -130,6 +139,9 @@ func (q *Queue) Wake(ctx context.Context, tx *sql.Tx, n int, at time.Time) error
 	}
 	return nil
 }
+
+// fewJobs is how many jobs there are for what waits, where there are not more slots than that.
+const fewJobs = 50
 
 // Enqueue notes a run and what of it is to be played: see store.DB.
 func (q *Queue) Enqueue(ctx context.Context, w store.Work) (int, error) {
@@ -148,7 +160,11 @@ func (q *Queue) mend(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if missing := min(waiting, 1000) - jobs; missing > 0 {
+		slots, err := q.db.Slots(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if missing := min(waiting, max(fewJobs, slots)) - jobs; missing > 0 {
 			return q.Wake(ctx, tx, missing, time.Time{})
 		}
 		return nil
@@ -184,7 +200,7 @@ func (q *Queue) complete(ctx context.Context, tx *sql.Tx, job *river.Job[turn]) 
 	} else {
 		_, err = river.JobCompleteTx[*riversqlite.Driver](ctx, tx, job)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, rivertype.ErrNotFound) { // River thought it stuck, and another worker has ended it
 		return fmt.Errorf("ending a job: %w", err)
 	}
 	return nil

@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,7 +25,49 @@ func TestMain(m *testing.M) {
 	if os.Getenv(workerVar) != "" {
 		os.Exit(workerMain())
 	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil { // they wait more than they work
+		panic(err)
+	}
 	os.Exit(storetest.Main(m))
+}
+
+// ready is a database of PostgreSQL with all tables, which others are copies of: to make these costs more than most tests.
+var ready = sync.OnceValues(func() (string, error) {
+	server, err := storetest.Shared()
+	if err != nil {
+		return "", err
+	}
+	address, err := server.New()
+	if err != nil {
+		return "", err
+	}
+	d, err := store.OpenDB(context.Background(), address, store.Options{})
+	if err != nil {
+		return "", err
+	}
+	_, err = queue.Open(context.Background(), d)
+	return address, errors.Join(err, d.Close())
+})
+
+// databases are the addresses of empty databases of both kinds.
+func databases(t testing.TB) map[string]string {
+	t.Helper()
+	return map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "a [1]?.db"), "postgres": postgres(t)}
+}
+
+// postgres is the address of an empty database of PostgreSQL.
+func postgres(t testing.TB) string {
+	t.Helper()
+	template, err := ready()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, err := storetest.Postgres(t).Copy(template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
 }
 
 // open opens the queue of a database.
@@ -42,8 +86,9 @@ func open(t testing.TB, address string) (*store.DB, *queue.Queue) {
 }
 
 func overQueues(t *testing.T, test func(t *testing.T, d *store.DB, q *queue.Queue)) {
-	for name, address := range storetest.Databases(t) {
+	for name, address := range databases(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d, q := open(t, address)
 			test(t, d, q)
 		})

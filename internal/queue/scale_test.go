@@ -19,6 +19,7 @@ import (
 
 var (
 	scale     = flag.Int("scale", 20, "episodes of the run that TestScale plays")
+	scaleOnly = flag.String("scale-only", "sqlite,postgres,workers", "which databases TestScale plays it on; workers: on PostgreSQL with 2, 4 and 8 processes")
 	scaleKeep = flag.String("scale-keep", "", "where TestScale leaves its SQLite store")
 )
 
@@ -31,12 +32,12 @@ func TestScale(t *testing.T) {
 		dir = t.TempDir()
 	}
 	pg := storetest.Postgres(t)
-	processor := func() time.Duration { // of this process, of workers that have ended, and of the server
+	processor := func() time.Duration { // of this process, and of workers that have ended
 		var self, children syscall.Rusage
 		if err := errors.Join(syscall.Getrusage(syscall.RUSAGE_SELF, &self), syscall.Getrusage(syscall.RUSAGE_CHILDREN, &children)); err != nil {
 			t.Fatal(err)
 		}
-		sum := pg.Processor()
+		var sum time.Duration
 		for _, v := range []syscall.Timeval{self.Utime, self.Stime, children.Utime, children.Stime} {
 			sum += time.Duration(v.Nano())
 		}
@@ -46,7 +47,7 @@ func TestScale(t *testing.T) {
 	measure := func(name, address string, workers int) {
 		d, q := open(t, address)
 		before := sizeOf(t, d, address)
-		began, used := time.Now(), processor()
+		began, used, served := time.Now(), processor(), pg.Processor()
 		enqueue(t, q, work(t, "scale", "noop", n))
 		row(name+": to enqueue", "%.2f ms an episode", ms(began, n))
 		began = time.Now()
@@ -65,10 +66,12 @@ func TestScale(t *testing.T) {
 			began = time.Now().Add(-took) // their ends are no part of the work
 		}
 		row(name+": to play and keep", "%.2f ms an episode", ms(began, n))
-		row(name+": processor, enqueuing and server included", "%.2f ms an episode", float64(processor()-used)/float64(time.Millisecond)/float64(n))
 		if err := d.Ledger().Integrate(); err != nil {
 			t.Error(err)
 		}
+		each := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) / float64(n) }
+		own, server := each(processor()-used), each(pg.Processor()-served)
+		row(name+": processor, enqueuing included", "%.2f ms an episode: %.2f of tare, %.2f of the server", own+server, own, server)
 		row(name+": store", "%.1f kB an episode", float64(sizeOf(t, d, address)-before)/1000/float64(n))
 		began = time.Now()
 		groups, err := d.Groups(context.Background(), "scale")
@@ -87,12 +90,16 @@ func TestScale(t *testing.T) {
 			t.Errorf("%+v, %v", p, err)
 		}
 	}
-	measure("SQLite", "sqlite:"+filepath.Join(dir, "tare.db"), 0)
-	address, err := pg.New()
-	if err != nil {
-		t.Fatal(err)
+	if strings.Contains(*scaleOnly, "sqlite") {
+		measure("SQLite", "sqlite:"+filepath.Join(dir, "tare.db"), 0)
 	}
-	measure("PostgreSQL", address, 0)
+	if strings.Contains(*scaleOnly, "postgres") {
+		address, err := pg.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		measure("PostgreSQL", address, 0)
+	}
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		t.Fatal(err)
@@ -102,8 +109,12 @@ func TestScale(t *testing.T) {
 			row("most memory of the process that ran both", "%s", strings.TrimSpace(rest))
 		}
 	}
+	if !strings.Contains(*scaleOnly, "workers") {
+		return
+	}
 	for _, workers := range []int{2, 4, 8} {
-		if address, err = pg.New(); err != nil {
+		address, err := pg.New()
+		if err != nil {
 			t.Fatal(err)
 		}
 		measure(fmt.Sprintf("PostgreSQL, %d workers", workers), address, workers)

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -66,7 +67,7 @@ func (w *worker) tick(ctx context.Context) {
 			w.cancel(func(*store.Lease) bool { return true })
 			return
 		case err == nil:
-			err = errors.Join(w.q.look(ctx, seen, w.self.ID, w.cfg.Patience, w.cfg.Gone), w.learn(ctx), w.cancelled(ctx))
+			err = errors.Join(w.q.look(ctx, seen, w.self.ID, w.cfg.Patience, w.cfg.Gone), w.learn(ctx), w.review(ctx))
 			if n%2 == 0 {
 				err = errors.Join(err, w.q.mend(ctx))
 			}
@@ -98,7 +99,7 @@ func (w *worker) beat(ctx context.Context) error {
 
 // look takes over from workers that are dead.
 func (q *Queue) look(ctx context.Context, seen *watch, self string, patience int, gone func(store.Pulse, []store.Lease)) error {
-	pulses, err := q.db.Pulses(ctx)
+	pulses, err := q.db.Watched(ctx)
 	if err != nil {
 		return err
 	}
@@ -142,13 +143,47 @@ func (w *worker) cancel(which func(*store.Lease) bool) {
 	}
 }
 
-func (w *worker) cancelled(ctx context.Context) error {
-	runs, err := w.q.db.CancelledRuns(ctx, w.self.ID)
-	if err != nil || len(runs) == 0 {
+// review looks after the worker's own leases: what of a cancelled run it plays is given up, and so is a lease that nobody plays. Its
+// transaction went through and the answer to it was lost.
+func (w *worker) review(ctx context.Context) error {
+	held, err := w.q.db.Held(ctx, w.self.ID)
+	if err != nil {
 		return err
 	}
-	w.cancel(func(l *store.Lease) bool { return runs[l.Run] })
+	cancelled := map[string]bool{}
+	astray := map[string]bool{}
+	for _, h := range held {
+		if h.Cancelled {
+			cancelled[h.Run] = true
+		}
+		if w.isPlayed(h.Lease) {
+			continue
+		}
+		// one that was just claimed is played in a moment: it must be astray twice
+		id := fmt.Sprint(h.Run, " ", h.Key, " ", h.Number)
+		if astray[id] = true; !w.astray[id] {
+			continue
+		}
+		if err := w.q.db.GiveUp(ctx, &h.Lease, w.q.Wake, func(*sql.Tx) error { return nil }); err != nil && !errors.Is(err, store.ErrLease) {
+			return err
+		}
+	}
+	w.astray = astray
+	if len(cancelled) > 0 {
+		w.cancel(func(l *store.Lease) bool { return cancelled[l.Run] })
+	}
 	return nil
+}
+
+func (w *worker) isPlayed(held store.Lease) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for l := range w.plays {
+		if l.Run == held.Run && l.Key == held.Key && l.Number == held.Number {
+			return true
+		}
+	}
+	return false
 }
 
 // learn asks the worker of needs that it has not met before, and lets others know what it has.

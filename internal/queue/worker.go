@@ -63,6 +63,7 @@ type worker struct {
 	cfg  Config
 	self store.Worker
 
+	stop     <-chan struct{}         // closed by whoever wants it to stop; nil: nobody does
 	stopping chan struct{}           // closed: no further episode begins
 	over     <-chan struct{}         // closed: what is played is given up
 	fail     context.CancelCauseFunc // ends everything
@@ -70,6 +71,8 @@ type worker struct {
 	mu    sync.Mutex
 	has   []string
 	plays map[*store.Lease]context.CancelFunc
+
+	astray map[string]bool // leases that nobody played at the last tick, which alone uses it
 }
 
 // errCancelled is why an episode of a cancelled run is given up.
@@ -84,24 +87,26 @@ func (q *Queue) Work(ctx context.Context, cfg Config, stop <-chan struct{}) erro
 	if err != nil {
 		return err
 	}
-	w := &worker{q: q, cfg: cfg, has: cfg.Has, stopping: make(chan struct{}), plays: map[*store.Lease]context.CancelFunc{}}
+	w := &worker{q: q, cfg: cfg, has: cfg.Has, stop: stop, stopping: make(chan struct{}), plays: map[*store.Lease]context.CancelFunc{}}
 	host, pid := Self()
 	w.self = store.Worker{ID: id, Host: host, PID: pid, Version: cfg.Version, Slots: max(1, cfg.Slots), Has: cfg.Has, Run: cfg.Run}
-	if err := q.db.Register(ctx, w.self); err != nil {
-		return fmt.Errorf("registering a worker: %w", err)
-	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	w.fail, w.over = fail, ctx.Done()
-	client, closeClient, err := w.client(ctx)
-	if err != nil {
-		return err
+	// a server that starts just now is waited for, as it is while there is work
+	if err := w.again(ctx, func(ctx context.Context) error { return q.db.Register(ctx, w.self) }); err != nil {
+		return fmt.Errorf("registering a worker: %w", err)
 	}
-	defer closeClient()
-	// River's own context is not ctx: what is played ends by ours, and River is then stopped in order.
-	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+	var client *river.Client[*sql.Tx]
+	var closeClient func()
+	err = w.again(ctx, func(context.Context) (err error) {
+		client, closeClient, err = w.start(ctx)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("starting the queue: %w", err)
 	}
+	defer closeClient()
 	ticking := make(chan struct{})
 	go func() {
 		defer close(ticking)
@@ -121,8 +126,8 @@ func (q *Queue) Work(ctx context.Context, cfg Config, stop <-chan struct{}) erro
 	}
 	ending := context.WithoutCancel(ctx) // a connection that broke just now is no failure of what was done
 	return errors.Join(cause, err,
-		w.commit(ending, func(ctx context.Context) error { return q.db.End(ctx, id) }),
-		w.commit(ending, func(context.Context) error { return q.db.Ledger().Integrate() }))
+		w.again(ending, func(ctx context.Context) error { return q.db.End(ctx, id) }),
+		w.again(ending, func(context.Context) error { return q.db.Ledger().Integrate() }))
 }
 
 // end ends River's part once all that is played has come to its end. Where the database is out of reach it would wait for that.
@@ -162,6 +167,20 @@ func newID() (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
+// start makes River's end of the worker and starts it.
+func (w *worker) start(ctx context.Context) (*river.Client[*sql.Tx], func(), error) {
+	client, done, err := w.client(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	// River's own context is not ctx: what is played ends by ours, and River is then stopped in order.
+	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return client, done, nil
+}
+
 // client is River's end of the worker.
 func (w *worker) client(ctx context.Context) (*river.Client[*sql.Tx], func(), error) {
 	workers := river.NewWorkers()
@@ -173,24 +192,23 @@ func (w *worker) client(ctx context.Context) (*river.Client[*sql.Tx], func(), er
 	if w.q.db.Postgres() {
 		cfg, err := pgxpool.ParseConfig(w.q.db.URL())
 		if err != nil {
-			return nil, nil, fmt.Errorf("starting the queue: %w", err)
+			return nil, nil, err
 		}
 		cfg.MinConns, cfg.MaxConns = 0, 1
 		if pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
-			return nil, nil, fmt.Errorf("starting the queue: %w", err)
+			return nil, nil, err
 		}
 		done = pool.Close
 	}
 	c, err := river.NewClient(w.q.driver(pool), &river.Config{
 		ID: w.self.ID, Logger: quiet(), Workers: workers, JobTimeout: -1,
-		Queues: map[string]river.QueueConfig{queueName: {MaxWorkers: w.self.Slots}},
-		// Each episode takes a job, so that a pause between two fetches is a pause between episodes.
-		FetchCooldown: 2 * time.Millisecond, FetchPollInterval: 500 * time.Millisecond,
+		Queues:        map[string]river.QueueConfig{queueName: {MaxWorkers: w.self.Slots}},
+		FetchCooldown: 20 * time.Millisecond, FetchPollInterval: 500 * time.Millisecond,
 		CompletedJobRetentionPeriod: time.Minute,
 	})
 	if err != nil {
 		done()
-		return nil, nil, fmt.Errorf("starting the queue: %w", err)
+		return nil, nil, err
 	}
 	return c, done, nil
 }
@@ -202,15 +220,15 @@ func (w *worker) pass(point string) {
 	}
 }
 
-// work is one turn: it plays the next episode, if there is one for this worker.
+// work is one turn: it plays what waits, one episode after another, until there is nothing for this worker. What came of one is kept,
+// and the next is claimed, in one transaction; that of the last one ends River's job.
 func (w *worker) work(jobCtx context.Context, job *river.Job[turn]) error {
 	ctx, cancel := context.WithCancel(jobCtx)
 	defer cancel()
+	began := time.Now()
 	for waited := time.Duration(0); ; waited += pause {
-		select {
-		case <-w.stopping:
+		if w.stops() || time.Since(began) > turnMost {
 			return river.JobSnooze(0)
-		default:
 		}
 		l, err := w.claim(ctx)
 		switch {
@@ -221,8 +239,15 @@ func (w *worker) work(jobCtx context.Context, job *river.Job[turn]) error {
 			w.fail(err)
 			return river.JobSnooze(0)
 		case l != nil:
-			w.play(ctx, job, l)
-			return nil
+			ended := false
+			for l != nil {
+				l, ended = w.play(ctx, job, l, time.Since(began) < turnMost)
+			}
+			if ended {
+				return nil
+			}
+			waited = -pause
+			continue
 		case err == nil:
 			waiting, err := w.q.db.Waiting(ctx, w.self.Run)
 			if err == nil && waiting == 0 {
@@ -242,28 +267,54 @@ func (w *worker) work(jobCtx context.Context, job *river.Job[turn]) error {
 const (
 	pause    = 200 * time.Millisecond // between two looks at what may be played
 	patience = 2 * time.Second        // for which a job is held by a worker that may play nothing
+	turnMost = 10 * time.Minute       // after which a turn begins no further episode: River takes a job for stuck after an hour
 )
 
-func (w *worker) claim(ctx context.Context) (*store.Lease, error) {
+// stops reports whether no further episode is to begin.
+func (w *worker) stops() bool {
+	select {
+	case <-w.stop: // what closes stopping may be on its way
+		return true
+	case <-w.stopping:
+		return true
+	case <-w.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// own is the worker as it claims: with what it has by now.
+func (w *worker) own() store.Worker {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	self := w.self
 	self.Has = w.has
-	w.mu.Unlock()
+	return self
+}
+
+func (w *worker) claim(ctx context.Context) (*store.Lease, error) {
 	w.pass("before claim")
-	l, err := w.q.db.Claim(ctx, self)
+	l, err := w.q.db.Claim(ctx, w.own())
 	if err == nil && l != nil {
 		w.pass("after claim")
 	}
 	return l, err
 }
 
-// play plays a leased episode and keeps what came of it.
-func (w *worker) play(jobCtx context.Context, job *river.Job[turn], l *store.Lease) {
+// play plays a leased episode and keeps what came of it. It returns the next one, where there is one for this worker and more says that it
+// is wanted; ended means that nothing waits any more and that the job has ended with that.
+func (w *worker) play(jobCtx context.Context, job *river.Job[turn], l *store.Lease, more bool) (next *store.Lease, ended bool) {
 	ctx, cancel := context.WithCancelCause(jobCtx)
 	defer cancel(nil)
 	w.mu.Lock()
 	w.plays[l] = func() { cancel(errCancelled) }
 	w.mu.Unlock()
+	select {
+	case <-w.over: // whoever ends what is played has done so
+		cancel(errCancelled)
+	default:
+	}
 	defer func() {
 		w.mu.Lock()
 		delete(w.plays, l)
@@ -273,32 +324,32 @@ func (w *worker) play(jobCtx context.Context, job *river.Job[turn], l *store.Lea
 	w.tell(Event{Lease: l})
 	played, err := w.attempt(ctx, l)
 	w.pass("after play")
-	also := func(tx *sql.Tx) error {
-		w.pass("in commit")
-		return w.q.complete(jobCtx, tx, job)
-	}
+	and := &sequel{w: w, ctx: jobCtx, job: job, wanted: more}
 	e := Event{Lease: l, Done: true, Played: played}
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err != nil && (ctx.Err() != nil || w.cfg.Strict):
+		if ctx.Err() == nil {
+			w.fail(err)
+		}
 		e.Done = false
-		err = w.commit(jobCtx, func(ctx context.Context) error { return w.q.db.GiveUp(ctx, l, w.q.Wake, also) })
-	case err != nil && w.cfg.Strict:
-		w.fail(err)
-		e.Done = false
-		err = w.commit(jobCtx, func(ctx context.Context) error { return w.q.db.GiveUp(ctx, l, w.q.Wake, also) })
+		err = w.commit(jobCtx, func(ctx context.Context) error {
+			return w.q.db.GiveUp(ctx, l, w.q.Wake, func(*sql.Tx) error { return nil })
+		})
 	case err != nil || played.Lost:
 		e.Played.Lost = true
 		if err != nil {
 			played.Record, err = unplayed(l, err)
 		}
 		if err == nil {
-			err = w.commit(jobCtx, func(ctx context.Context) (err error) {
+			err = w.commit(jobCtx, and.to(func(ctx context.Context, also func(*sql.Tx) error) (err error) {
 				e.Again, err = w.q.db.Fail(ctx, l, played.Record, w.q.Wake, also)
 				return err
-			})
+			}))
 		}
 	default:
-		err = w.commit(jobCtx, func(ctx context.Context) error { return w.q.db.Finish(ctx, l, played.Record, played.Verdict, also) })
+		err = w.commit(jobCtx, and.to(func(ctx context.Context, also func(*sql.Tx) error) error {
+			return w.q.db.Finish(ctx, l, played.Record, played.Verdict, also)
+		}))
 	}
 	w.pass("after commit")
 	e.Took = time.Since(began)
@@ -311,6 +362,65 @@ func (w *worker) play(jobCtx context.Context, job *river.Job[turn], l *store.Lea
 	case e.Done:
 		w.tell(e)
 	}
+	if and.next != nil {
+		w.pass("after claim")
+	}
+	return and.next, and.ended
+}
+
+// A sequel is what a worker does with the transaction that keeps what came of an episode: it claims the next one or, where nothing waits,
+// ends River's job. What goes wrong with that must not keep the episode from being kept, and so it is tried once.
+type sequel struct {
+	w      *worker
+	ctx    context.Context // of the job, which is how River finds its client
+	job    *river.Job[turn]
+	wanted bool
+
+	next  *store.Lease
+	ended bool
+}
+
+// to adds the sequel to the first try of keep.
+func (s *sequel) to(keep func(ctx context.Context, also func(*sql.Tx) error) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if s.wanted {
+			s.wanted = false
+			err := keep(ctx, func(tx *sql.Tx) error { return s.do(ctx, tx) })
+			if err == nil {
+				return nil
+			}
+			s.next, s.ended = nil, false
+			if !store.Lasting(err) || errors.Is(err, store.ErrLease) || errors.Is(err, store.ErrFinished) {
+				return err
+			}
+		}
+		return keep(ctx, func(*sql.Tx) error {
+			s.w.pass("in commit")
+			return nil
+		})
+	}
+}
+
+func (s *sequel) do(ctx context.Context, tx *sql.Tx) error {
+	s.next, s.ended = nil, false
+	s.w.pass("in commit")
+	if s.w.stops() {
+		return nil
+	}
+	s.w.pass("before claim")
+	l, err := s.w.q.db.ClaimIn(ctx, tx, s.w.own())
+	if err != nil {
+		return fmt.Errorf("claiming the next episode: %w", err)
+	}
+	if s.next = l; l != nil {
+		return nil
+	}
+	waiting, err := s.w.q.db.WaitingIn(ctx, tx, s.w.self.Run)
+	if err != nil || waiting > 0 {
+		return err
+	}
+	s.ended = true
+	return s.w.q.complete(s.ctx, tx, s.job)
 }
 
 func (w *worker) tell(e Event) {
@@ -338,13 +448,20 @@ func unplayed(l *store.Lease, why error) (tare.Entry, error) {
 	})
 }
 
-// commit keeps something, and tries again while the database is out of reach or full: what was played must not be lost for that.
+// commit keeps what came of an attempt: it must not be lost for a database that is out of reach or full for a while.
 func (w *worker) commit(ctx context.Context, keep func(context.Context) error) error {
+	return w.again(ctx, func(ctx context.Context) error {
+		w.pass("before commit")
+		return keep(ctx)
+	})
+}
+
+// again does something, and tries again while what goes wrong may pass: for a while, and shorter when somebody wants an end.
+func (w *worker) again(ctx context.Context, do func(context.Context) error) error {
 	deadline := time.Now().Add(w.cfg.Commit)
 	over := w.over
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		w.pass("before commit")
-		err := try(ctx, keep)
+		err := try(ctx, do)
 		if err == nil || store.Lasting(err) || ctx.Err() != nil || time.Now().After(deadline) {
 			return err
 		}

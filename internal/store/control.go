@@ -103,24 +103,17 @@ func (d *DB) Progress(ctx context.Context, run string) (Progress, error) {
 
 // Waiting counts the episodes of a run, "" for all of them, that could be played now: as many jobs ought to be there to wake workers.
 func (d *DB) Waiting(ctx context.Context, run string) (n int, err error) {
+	return d.WaitingIn(ctx, d.read, run)
+}
+
+// WaitingIn is Waiting as a transaction sees it.
+func (d *DB) WaitingIn(ctx context.Context, tx queryer, run string) (n int, err error) {
 	q, args := "SELECT count(*) FROM episodes WHERE state = 'pending'", []any(nil)
 	if run != "" {
 		q, args = q+" AND run = $1", []any{run}
 	}
-	err = d.row(ctx, d.read, q, args...).Scan(&n)
+	err = d.row(ctx, tx, q, args...).Scan(&n)
 	return n, err
-}
-
-// CancelledRuns lists the runs that a worker plays something of and that were cancelled.
-func (d *DB) CancelledRuns(ctx context.Context, worker string) (map[string]bool, error) {
-	out := map[string]bool{}
-	err := d.each(ctx, d.read, "SELECT DISTINCT r.id FROM leases l JOIN runs r ON r.id = l.run WHERE l.worker = $1 AND r.state = 'cancelled'", []any{worker}, func(r *sql.Rows) error {
-		var id string
-		err := r.Scan(&id)
-		out[id] = true
-		return err
-	})
-	return out, err
 }
 
 // An Idle is episodes that wait and that no worker can play.

@@ -264,7 +264,7 @@ type Worker struct {
 // Register makes a worker known. Its heart must beat from then on.
 func (d *DB) Register(ctx context.Context, w Worker) error {
 	return d.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := d.exec(ctx, tx, "INSERT INTO workers (id, host, pid, version, slots, has, only_run, beat, state) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 'alive')",
+		_, err := d.exec(ctx, tx, "INSERT INTO workers (id, host, pid, version, slots, has, only_run, beat, state) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 'alive') ON CONFLICT (id) DO NOTHING",
 			w.ID, w.Host, w.PID, string(w.Version), w.Slots, strings.Join(w.Has, " "), w.Run)
 		return err
 	})
@@ -299,8 +299,18 @@ type Pulse struct {
 
 // Pulses lists the workers that count as alive.
 func (d *DB) Pulses(ctx context.Context) ([]Pulse, error) {
+	return d.pulses(ctx, "state = 'alive'")
+}
+
+// Watched lists those whose hearts others watch: the workers that count as alive, and any that hold leases though they do not. A worker that
+// was taken for lost while it claimed may.
+func (d *DB) Watched(ctx context.Context) ([]Pulse, error) {
+	return d.pulses(ctx, "state = 'alive' OR EXISTS (SELECT 1 FROM leases h WHERE h.worker = w.id)")
+}
+
+func (d *DB) pulses(ctx context.Context, which string) ([]Pulse, error) {
 	var out []Pulse
-	err := d.each(ctx, d.read, `SELECT id, host, pid, version, slots, has, only_run, beat, (SELECT count(*) FROM leases l WHERE l.worker = w.id) FROM workers w WHERE state = 'alive' ORDER BY id`, nil, func(r *sql.Rows) error {
+	err := d.each(ctx, d.read, "SELECT id, host, pid, version, slots, has, only_run, beat, (SELECT count(*) FROM leases l WHERE l.worker = w.id) FROM workers w WHERE "+which+" ORDER BY id", nil, func(r *sql.Rows) error {
 		var p Pulse
 		var has string
 		err := r.Scan(&p.ID, &p.Host, &p.PID, &p.Version, &p.Slots, &has, &p.Run, &p.Beat, &p.Plays)
@@ -309,6 +319,12 @@ func (d *DB) Pulses(ctx context.Context) ([]Pulse, error) {
 		return err
 	})
 	return out, err
+}
+
+// Slots is how many episodes all workers that live can play at once.
+func (d *DB) Slots(ctx context.Context, tx *sql.Tx) (n int, err error) {
+	err = d.row(ctx, tx, "SELECT coalesce(sum(slots), 0) FROM workers WHERE state = 'alive'").Scan(&n)
+	return n, err
 }
 
 // A Lease is the right of a worker to play an episode and to say what came of it. Each has a number: who took an episode over has
@@ -323,134 +339,6 @@ type Lease struct {
 	Began    time.Time
 }
 
-// backOff is the most that a retry waits. A time further off than that was written under another clock.
-const backOff = 5 * time.Minute
-
-// Claim leases an episode that a worker may play now; nil means that there is none. The order is that of priority, run and plan.
-// No more of an agent or a provider are leased at once than their limits say, whoever the workers are.
-func (d *DB) Claim(ctx context.Context, w Worker) (*Lease, error) {
-	var l *Lease
-	err := d.Tx(ctx, func(tx *sql.Tx) error {
-		full, err := d.full(ctx, tx)
-		if err != nil {
-			return err
-		}
-		l, err = d.claim(ctx, tx, w, full)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("claiming an episode: %w", err)
-	}
-	return l, nil
-}
-
-const claimLock = migrationLock + 2
-
-// full are the names of agents and providers that have as many leases as they may.
-func (d *DB) full(ctx context.Context, tx *sql.Tx) ([]any, error) {
-	most := map[string]int{}
-	err := d.each(ctx, tx, "SELECT name, most FROM limits", nil, func(r *sql.Rows) error {
-		var name string
-		var n int
-		err := r.Scan(&name, &n)
-		most[name] = n
-		return err
-	})
-	if err != nil || len(most) == 0 {
-		return nil, err
-	}
-	if d.pg { // with limits, claims take turns: two that count at once would both find room for one
-		if _, err := d.exec(ctx, tx, "SELECT pg_advisory_xact_lock($1)", claimLock); err != nil {
-			return nil, err
-		}
-	}
-	held := map[string]int{}
-	err = d.each(ctx, tx, "SELECT limited, provider, count(*) FROM leases GROUP BY limited, provider", nil, func(r *sql.Rows) error {
-		var agent, provider string
-		var n int
-		err := r.Scan(&agent, &provider, &n)
-		held[agent] += n
-		if provider != agent {
-			held[provider] += n
-		}
-		return err
-	})
-	var full []any
-	for name, n := range most {
-		if held[name] >= n {
-			full = append(full, name)
-		}
-	}
-	return full, err
-}
-
-func (d *DB) claim(ctx context.Context, tx *sql.Tx, w Worker, full []any) (*Lease, error) {
-	needs, err := d.needsMet(ctx, tx, w.Has)
-	if err != nil || len(needs) == 0 {
-		return nil, err
-	}
-	now := time.Now()
-	args := []any{now.UnixMicro(), now.Add(backOff).UnixMicro()}
-	in := func(list []any) string {
-		var names []string
-		for _, x := range list {
-			args = append(args, x)
-			names = append(names, fmt.Sprintf("$%d", len(args)))
-		}
-		return "(" + strings.Join(names, ",") + ")"
-	}
-	q := "SELECT run, key, number, body, coalesce(solution, ''), limited, provider FROM episodes WHERE state = 'pending' AND (not_before <= $1 OR not_before > $2) AND needs IN " + in(needs)
-	if w.Run != "" {
-		q += " AND run = " + strings.Trim(in([]any{w.Run}), "()")
-	}
-	if len(full) > 0 {
-		list := in(full)
-		q += " AND limited NOT IN " + list + " AND provider NOT IN " + list
-	}
-	q += " ORDER BY priority, run, place LIMIT 1"
-	if d.pg {
-		q += " FOR UPDATE SKIP LOCKED"
-	}
-	l := &Lease{Worker: w.ID, Began: now}
-	var body []byte
-	var limited, provider string
-	err = d.row(ctx, tx, q, args...).Scan(&l.Run, &l.Key, &l.Number, &body, &l.Solution, &limited, &provider)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(body, &l.Episode); err != nil {
-		return nil, fmt.Errorf("reading an episode: %w", err)
-	}
-	l.Number++
-	if _, err := d.exec(ctx, tx, "UPDATE episodes SET state = 'leased', number = $1 WHERE run = $2 AND key = $3", l.Number, l.Run, string(l.Key)); err != nil {
-		return nil, err
-	}
-	// the worker must still count as alive: one that was taken for lost would hold a lease that nobody takes over
-	n, err := d.exec(ctx, tx, `INSERT INTO leases (run, key, number, worker, limited, provider, began)
-		SELECT $1, $2, $3, id, $5, $6, $7 FROM workers WHERE id = $4 AND state = 'alive'`, l.Run, string(l.Key), l.Number, w.ID, limited, provider, now.UnixMicro())
-	if err == nil && n == 0 {
-		err = ErrLease
-	}
-	return l, err
-}
-
-// needsMet are the kinds of needs that somebody who has these things meets.
-func (d *DB) needsMet(ctx context.Context, q queryer, has []string) ([]any, error) {
-	var out []any
-	err := d.each(ctx, q, "SELECT needs FROM needs", nil, func(r *sql.Rows) error {
-		var n string
-		err := r.Scan(&n)
-		if meets(has, n) {
-			out = append(out, n)
-		}
-		return err
-	})
-	return out, err
-}
-
 func meets(has []string, needs string) bool {
 	for _, need := range strings.Fields(needs) {
 		if !slices.Contains(has, need) {
@@ -462,15 +350,25 @@ func meets(has []string, needs string) bool {
 
 // release ends a lease: what its holder says afterwards counts no more.
 func (d *DB) release(ctx context.Context, tx *sql.Tx, l *Lease, what string) error {
-	n, err := d.exec(ctx, tx, "DELETE FROM leases WHERE run = $1 AND key = $2 AND number = $3 AND worker = $4", l.Run, string(l.Key), l.Number, l.Worker)
+	const gone = "DELETE FROM leases WHERE run = $1 AND key = $2 AND number = $3 AND worker = $4"
+	const tried = "INSERT INTO attempts (run, key, number, worker, began, ended, what) "
+	holder := []any{l.Run, string(l.Key), l.Number, l.Worker}
+	all := append(slices.Clone(holder), l.Began.UnixMicro(), time.Now().UnixMicro(), what)
+	if d.pg { // one way to the server and back
+		n, err := d.exec(ctx, tx, "WITH gone AS ("+gone+" RETURNING run, key, number, worker) "+tried+"SELECT run, key, number, worker, $5::bigint, $6::bigint, $7::text FROM gone", all...)
+		if err == nil && n == 0 {
+			err = ErrLease
+		}
+		return err
+	}
+	n, err := d.exec(ctx, tx, gone, holder...)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
 		return ErrLease
 	}
-	_, err = d.exec(ctx, tx, "INSERT INTO attempts (run, key, number, worker, began, ended, what) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-		l.Run, string(l.Key), l.Number, l.Worker, l.Began.UnixMicro(), time.Now().UnixMicro(), what)
+	_, err = d.exec(ctx, tx, tried+"VALUES ($1, $2, $3, $4, $5, $6, $7)", all...)
 	return err
 }
 
@@ -636,7 +534,7 @@ func (d *DB) TakeOver(ctx context.Context, w Pulse, wake Waker) ([]Lease, error)
 	var out []Lease
 	err := d.Tx(ctx, func(tx *sql.Tx) error {
 		out = nil
-		n, err := d.exec(ctx, tx, "UPDATE workers SET state = 'lost' WHERE id = $1 AND beat = $2 AND state = 'alive'", w.ID, w.Beat)
+		n, err := d.exec(ctx, tx, "UPDATE workers SET state = 'lost' WHERE id = $1 AND beat = $2 AND (state = 'alive' OR EXISTS (SELECT 1 FROM leases WHERE worker = $3))", w.ID, w.Beat, w.ID)
 		if err != nil || n == 0 {
 			return err
 		}

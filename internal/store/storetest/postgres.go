@@ -44,11 +44,32 @@ func Main(m *testing.M) int {
 // Postgres is the server of this test binary.
 func Postgres(t testing.TB) *Server {
 	t.Helper()
-	shared.Do(func() { shared.s, shared.err = Start() })
-	if shared.err != nil {
-		t.Fatalf("a server for the tests: %v", shared.err) // never a skip: it would read as passed
+	s, err := Shared()
+	if err != nil {
+		t.Fatalf("a server for the tests: %v", err) // never a skip: it would read as passed
 	}
-	return shared.s
+	return s
+}
+
+// Shared is Postgres for those who are no test.
+func Shared() (*Server, error) {
+	shared.Do(func() { shared.s, shared.err = Start() })
+	return shared.s, shared.err
+}
+
+// Own is a server of one test's, which it may kill.
+func Own(t testing.TB) *Server {
+	t.Helper()
+	s, err := Start()
+	if err != nil {
+		t.Fatalf("a server for the test: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Errorf("stopping PostgreSQL: %v", err)
+		}
+	})
+	return s
 }
 
 // Databases are the addresses of empty databases of both kinds.
