@@ -1,6 +1,9 @@
 package preset_test
 
 import (
+	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"tare/internal/preset"
@@ -17,7 +20,22 @@ func TestBuiltin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%s %q\n%s", name, c.Args, c.Files)
+			found := 0
+			for _, f := range c.Files {
+				if strings.HasSuffix(f.Path, ".json") && !json.Valid(f.Data) {
+					t.Errorf("%s, direct %v: %s is no JSON:\n%s", name, direct, f.Path, f.Data)
+				}
+				found += strings.Count(string(f.Data), "http://127.0.0.1:2/mcp")
+			}
+			for _, a := range c.Args {
+				found += strings.Count(a, "http://127.0.0.1:2/mcp")
+			}
+			if found != 1 {
+				t.Errorf("%s, direct %v: the server of the world is named %d times, want once: %q\n%s", name, direct, found, c.Args, c.Files)
+			}
+			if !slices.ContainsFunc(c.Args, func(a string) bool { return a == "p" }) {
+				t.Errorf("%s, direct %v: the prompt is no argument: %q", name, direct, c.Args)
+			}
 		}
 	}
 }
