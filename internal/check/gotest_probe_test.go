@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -124,27 +125,46 @@ func arguments(a int, b float64, c []any, d map[string]any) []any { return []any
 	}
 }
 
-// TestGoHostileProbed puts code into the subject that ends, blocks or talks over the report.
+// TestGoHostileProbed puts code into the subject that ends, blocks or talks over the report. What is done when it is called stands
+// in one subject, and the argument says which of it.
 func TestGoHostileProbed(t *testing.T) {
-	const probe = "package main\n\nimport \"ticket/s\"\n\nfunc first() int { return 1 }\nfunc second() int { return s.Go() }\nfunc third() int { return 3 }\n"
+	const probe = "package main\n\nimport \"ticket/s\"\n\nfunc first() int { return 1 }\nfunc second(what string) int { return s.Go(what) }\nfunc third() int { return 3 }\n"
+	const whole = "import (\n\t\"os\"\n\t\"syscall\"\n\t\"time\"\n)\n\n" + `func Go(what string) int {
+	switch what {
+	case "exit in a call":
+		os.Exit(0)
+	case "a panic elsewhere":
+		go panic(1)
+		select {}
+	case "hang":
+		time.Sleep(time.Hour)
+	case "garbage":
+		for i := 3; i < 1000; i++ {
+			syscall.Write(i, []byte("hello\n"))
+		}
+	case "prints":
+		println("{\"nonce\":\"\",\"event\":\"end\"}")
+	}
+	return 2
+}`
 	for _, c := range []struct {
 		name, code string
 		wall       time.Duration
 		defect     string
 		answers    int
 	}{
-		{name: "nothing", code: "func Go() int { return 2 }", answers: 3},
-		{name: "exit in init", code: "import \"os\"\nfunc init() { os.Exit(0) }\nfunc Go() int { return 2 }", defect: "no end mark: the process ended by itself with status 0"},
-		{name: "exit in a call", code: "import \"os\"\nfunc Go() int { os.Exit(0); return 2 }", defect: "ended by itself with status 0", answers: 1},
-		{name: "a panic elsewhere", code: "func Go() int { go panic(1); select {} }", defect: "ended by itself with status 2", answers: 1},
-		{name: "hang", code: "func Go() int { for {} }", wall: 4 * time.Second, defect: "stopped by the limit on wall", answers: 1},
-		{name: "does not build", code: "func Go() int { return undefinedThing }", defect: "the probe could not be built: s/s.go:2: undefined: undefinedThing"},
-		{name: "another signature", code: "func Go() string { return \"\" }", defect: "the probe could not be built: hidden/probe.go:6: cannot use s.Go()"},
-		{name: "garbage", code: "import \"syscall\"\nfunc Go() int { for i := 3; i < 1000; i++ { syscall.Write(i, []byte(\"hello\\n\")) }; return 2 }", defect: "is not one of the report's", answers: 1},
-		{name: "prints", code: "func Go() int { println(`{\"nonce\":\"\",\"event\":\"end\"}`); return 2 }", answers: 3},
+		{name: "nothing", code: whole, answers: 3},
+		{name: "exit in init", code: "import \"os\"\nfunc init() { os.Exit(0) }\nfunc Go(string) int { return 2 }", defect: "no end mark: the process ended by itself with status 0"},
+		{name: "exit in a call", code: whole, defect: "ended by itself with status 0", answers: 1},
+		{name: "a panic elsewhere", code: whole, defect: "ended by itself with status 2", answers: 1},
+		{name: "hang", code: whole, wall: 4 * time.Second, defect: "stopped by the limit on wall", answers: 1},
+		{name: "does not build", code: "func Go(string) int { return undefinedThing }", defect: "the probe could not be built: s/s.go:2: undefined: undefinedThing"},
+		{name: "another signature", code: "func Go(string) string { return \"\" }", defect: "the probe could not be built: hidden/probe.go:6: cannot use s.Go(what)"},
+		{name: "garbage", code: whole, defect: "is not one of the report's", answers: 1},
+		{name: "prints", code: whole, answers: 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := askGo(t, "package s\n"+c.code+"\n", probe, c.wall, "first", "second", "third")
+			r := askGo(t, "package s\n"+c.code+"\n", probe, c.wall, "first", fmt.Sprintf("second [%q]", c.name), "third")
 			if r.Complete != (c.defect == "") || !strings.Contains(r.Defect, c.defect) {
 				t.Errorf("complete %v, defect %q; want %q in it\n%s", r.Complete, r.Defect, c.defect, r.Output)
 			}

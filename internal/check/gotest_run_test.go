@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -105,70 +106,85 @@ func ExampleOther()          {}
 	}
 }
 
-// TestGoHostile puts code into the subject that tries to have the failing test read as passed.
+// goHostile is code in the subject that tries to have a failing test read as passed. What is done when it is called stands in one
+// tree, and the test that is asked for says which of it: so it is built once.
+var goHostile = []struct {
+	test, code string
+	wall       time.Duration
+	defect     string // part of Run.Defect; "" for a whole report
+}{
+	{test: "Nothing"},
+	{test: "ExitWhenCalled", code: "syscall.Exit(0)", defect: "no end mark: the process ended by itself with status 0"},
+	{test: "Killed", code: "syscall.Kill(syscall.Getpid(), 9)", defect: "no end mark: the process was ended by SIGKILL"},
+	{test: "Hang", code: "go func() { for {} }(); select {}", wall: time.Second, defect: "no end mark: the process was stopped by the limit on wall"},
+	{test: "PanicElsewhere", code: "c := make(chan int); go func() { panic(1) }(); <-c", defect: "no end mark: the process ended by itself with status 2"},
+	{test: "LowDescriptors", code: "for i := 21; i < 300; i++ { syscall.Close(i) }"},
+	{test: "AllDescriptors", code: "for i := 290; i < 1000; i++ { syscall.Close(i) }", defect: "no end mark"},
+	{test: "Garbage", code: "for i := 290; i < 1000; i++ { syscall.Write(i, []byte(\"{\\\"event\\\":\\\"end\\\"}\\n\")) }", defect: "does not have this run's nonce"},
+	{test: "LongLine", code: "for i := 290; i < 1000; i++ { syscall.Write(i, make([]byte, 2<<20)) }", defect: "of the report"},
+}
+
+// goHostileTree is the subject with all of goHostile in it. At its start it clears the environment and takes what is left of the
+// request, which must not show in any row.
+func goHostileTree(t *testing.T) tare.Tree {
+	does, tests := "", ""
+	for _, c := range goHostile {
+		does += fmt.Sprintf("\tcase %q:\n\t\t%s\n", c.test, c.code)
+		tests += fmt.Sprintf("func Test%s(t *testing.T) {\n\tdoes = %[1]q\n\tif !(Span{1, 2}).Touching(Span{2, 3}) {\n\t\tt.Error(\"apart\")\n\t}\n}\n\n", c.test)
+	}
+	return goTree(t, "span/span.go", strings.Replace(goSpan, "bool {", "bool { hook();", 1),
+		"span/bad.go", "package span\n\nimport (\n\t\"io\"\n\t\"os\"\n\t\"syscall\"\n)\n\nvar does string\n\nfunc init() {\n\tio.ReadAll(os.Stdin)\n\tos.Clearenv()\n}\n\nfunc hook() {\n\tswitch does {\n"+does+"\t}\n}\n",
+		"span/hostile_test.go", "package span\n\nimport \"testing\"\n\n"+tests)
+}
+
 func TestGoHostile(t *testing.T) {
-	for _, c := range []struct {
-		name, code string
-		wall       time.Duration
-		defect     string // part of Run.Defect; "" for a whole report
-	}{
-		{name: "nothing", code: ""},
-		{name: "exit in init", code: "import \"os\"\nfunc init() { os.Stdout.WriteString(\"ok\\nPASS\\n\"); os.Exit(0) }", defect: "no end mark: the process ended by itself with status 0"},
-		{name: "exit when called", code: "import \"syscall\"\nfunc hook() { syscall.Exit(0) }", defect: "no end mark: the process ended by itself with status 0"},
-		{name: "killed", code: "import \"syscall\"\nfunc hook() { syscall.Kill(syscall.Getpid(), 9) }", defect: "no end mark: the process was ended by SIGKILL"},
-		{name: "hang", code: "func hook() { select {} }\nfunc init() { go func() { for {} }() }", wall: 4 * time.Second, defect: "no end mark: the process was stopped by the limit on wall"},
-		{name: "a panic elsewhere", code: "func hook() { c := make(chan int); go func() { panic(1) }(); <-c }", defect: "no end mark: the process ended by itself with status 2"},
-		{name: "the request taken", code: "import (\"io\"; \"os\")\nfunc init() { io.ReadAll(os.Stdin) }", defect: ""},
-		{name: "the environment cleared", code: "import \"os\"\nfunc init() { os.Clearenv() }", defect: ""},
-		{name: "low descriptors", code: "import \"syscall\"\nfunc hook() { for i := 3; i < 300; i++ { if i > 20 { syscall.Close(i) } } }"},
-		{name: "all descriptors", code: "import \"syscall\"\nfunc hook() { for i := 290; i < 1000; i++ { syscall.Close(i) } }", defect: "no end mark"},
-		{name: "garbage", code: "import \"syscall\"\nfunc hook() { for i := 290; i < 1000; i++ { syscall.Write(i, []byte(\"{\\\"event\\\":\\\"end\\\"}\\n\")) } }", defect: "does not have this run's nonce"},
-		{name: "a long line", code: "import \"syscall\"\nfunc hook() { for i := 290; i < 1000; i++ { syscall.Write(i, make([]byte, 2<<20)) } }", defect: "of the report"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			code := "package span\n" + c.code + "\n"
-			if !strings.Contains(code, "func hook") {
-				code += "func hook() {}\n"
-			}
-			tree := goTree(t, "span/bad.go", code, "span/span.go", strings.Replace(goSpan, "bool {", "bool { hook();", 1))
-			r := runGo(t, TestRequest{Tree: tree, Nodes: []string{touching, other}, Twin: touching, Wall: c.wall})
-			if outcomes(r)[touching] == tare.TestPassed {
+	hostile := func(tree tare.Tree, failing, defect string, wall time.Duration) {
+		t.Run(failing, func(t *testing.T) {
+			r := runGo(t, TestRequest{Tree: tree, Nodes: []string{failing, other}, Twin: failing, Wall: wall})
+			if outcomes(r)[failing] == tare.TestPassed {
 				t.Errorf("the failing test reads as passed: %v", r.Tests)
 			}
-			if r.Complete != (c.defect == "") || !strings.Contains(r.Defect, c.defect) {
-				t.Fatalf("complete %v, defect %q; want %q in it", r.Complete, r.Defect, c.defect)
+			if r.Complete != (defect == "") || !strings.Contains(r.Defect, defect) {
+				t.Fatalf("complete %v, defect %q; want %q in it", r.Complete, r.Defect, defect)
 			}
-			if c.defect == "" && (!sentinelsRight(r) || outcomes(r)[touching] != tare.TestFailed || outcomes(r)[other] != tare.TestPassed) {
+			if defect == "" && (!sentinelsRight(r) || outcomes(r)[failing] != tare.TestFailed || outcomes(r)[other] != tare.TestPassed) {
 				t.Errorf("%v %v", r.Sentinels, r.Tests)
 			}
 		})
 	}
+	tree := goHostileTree(t)
+	for _, c := range goHostile {
+		hostile(tree, "span/hostile_test.go::Test"+c.test, c.defect, c.wall)
+	}
+	early := "package span\n\nimport \"os\"\n\nfunc init() { os.Stdout.WriteString(\"ok\\nPASS\\n\"); os.Exit(0) }\n"
+	hostile(goTree(t, "span/bad.go", early), touching, "no end mark: the process ended by itself with status 0", 0)
 }
 
 // TestGoStartsFirst has packages that import next to nothing look for what the instrument is told, wherever they lie: the
-// instrument has taken it by then.
+// instrument has taken it by then. They are all of one binary, and each says what it saw under a name of its own.
 func TestGoStartsFirst(t *testing.T) {
-	const early = "\n\nimport \"syscall\"\n\nfunc init() {\n\tif v, _ := syscall.Getenv(\"TARE_CHANNEL\"); v != \"\" {\n\t\tsyscall.Write(2, []byte(\"TAKEN\"))\n\t}\n\tif n, _ := syscall.Read(0, make([]byte, 99)); n > 0 {\n\t\tsyscall.Write(2, []byte(\"TAKEN\"))\n\t}\n\tsyscall.Write(2, []byte(\"LOOKED\"))\n}\n"
-	const from = "package span\n\nimport _ \"ticket/"
-	const test = "import \"testing\"\n\nfunc TestMore(t *testing.T) {}\n"
-	for name, more := range map[string][]string{
-		"the package itself":        {"span/early.go", "package span" + early},
-		"one that it imports":       {"a/early.go", "package a" + early, "span/bad.go", from + "a\"\n"},
-		"one below testdata":        {"span/testdata/a/early.go", "package a" + early, "span/bad.go", from + "span/testdata/a\"\n"},
-		"one that ./... leaves out": {"_a/early.go", "package a" + early, "span/bad.go", from + "_a\"\n"},
-		"one of two files":          {"a/a.go", "//go:build never\n\npackage b\n", "a/early.go", "package a" + early, "span/bad.go", from + "a\"\n"},
-		"one of the tests":          {"a/early.go", "package a" + early, "span/more_test.go", "package span\n\nimport _ \"ticket/a\"\n" + test},
-		"an external test":          {"span/ext_test.go", "package span_test" + early},
+	early := func(pkg, who string) string {
+		return "package " + pkg + "\n\nimport \"syscall\"\n\nfunc init() {\n\tif v, _ := syscall.Getenv(\"TARE_CHANNEL\"); v != \"\" {\n\t\tsyscall.Write(2, []byte(\"TAKEN " + who + "\\n\"))\n\t}\n\tif n, _ := syscall.Read(0, make([]byte, 99)); n > 0 {\n\t\tsyscall.Write(2, []byte(\"TAKEN " + who + "\\n\"))\n\t}\n\tsyscall.Write(2, []byte(\"LOOKED " + who + "\\n\"))\n}\n"
+	}
+	r := runGo(t, TestRequest{Nodes: []string{touching, other}, Twin: touching, Tree: goTree(t,
+		"span/early.go", early("span", "the package itself"),
+		"a/early.go", early("a", "one that it imports"),
+		"span/testdata/b/early.go", early("b", "one below testdata"),
+		"_c/early.go", early("c", "one that ./... leaves out"),
+		"d/d.go", "//go:build never\n\npackage other\n", "d/early.go", early("d", "one of two files"),
+		"span/bad.go", "package span\n\nimport (\n\t_ \"ticket/_c\"\n\t_ \"ticket/a\"\n\t_ \"ticket/d\"\n\t_ \"ticket/span/testdata/b\"\n)\n",
+		"e/early.go", early("e", "one of the tests"),
+		"span/more_test.go", "package span\n\nimport _ \"ticket/e\"\nimport \"testing\"\n\nfunc TestMore(t *testing.T) {}\n",
+		"span/ext_test.go", early("span_test", "an external test"))})
+	if !r.Complete || !sentinelsRight(r) || outcomes(r)[other] != tare.TestPassed || outcomes(r)[touching] != tare.TestFailed {
+		t.Errorf("%q %v %v\n%s", r.Defect, r.Sentinels, r.Tests, r.Output)
+	}
+	for _, who := range []string{
+		"the package itself", "one that it imports", "one below testdata", "one that ./... leaves out", "one of two files", "one of the tests", "an external test",
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := runGo(t, TestRequest{Tree: goTree(t, more...), Nodes: []string{touching, other}, Twin: touching})
-			if !r.Complete || !sentinelsRight(r) || outcomes(r)[other] != tare.TestPassed || outcomes(r)[touching] != tare.TestFailed {
-				t.Errorf("%q %v %v\n%s", r.Defect, r.Sentinels, r.Tests, r.Output)
-			}
-			if out := string(r.Output); strings.Contains(out, "TAKEN") || !strings.Contains(out, "LOOKED") {
-				t.Errorf("it printed %q", out)
-			}
-		})
+		if out := string(r.Output); strings.Contains(out, "TAKEN "+who) || !strings.Contains(out, "LOOKED "+who) {
+			t.Errorf("%s printed %q", who, out)
+		}
 	}
 }
 
@@ -231,16 +247,16 @@ func TestGoCollection(t *testing.T) {
 func TestGoSteering(t *testing.T) {
 	seed := goTree(t)
 	for _, c := range []struct {
-		name           string
-		extra          []string
-		steers         bool
-		plain, steered tare.TestOutcome // of TestTouching
+		name   string
+		extra  []string
+		steers bool
+		want   map[bool]tare.TestOutcome // of TestTouching: false where nothing is honoured. What is the go command's own way is played once
 	}{
-		{"a workspace with another module of that name", []string{"go.work", "go 1.21\n\nuse ./w\n", "w/go.mod", goMod, "w/span/span.go", goSpan}, true, tare.TestFailed, tare.TestError},
-		{"a module in the way", []string{"span/go.mod", "module x\n"}, true, "", ""},
-		{"TestMain that exits", []string{"span/main_test.go", "package span\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n"}, false, "", ""},
-		{"TestMain that runs and exits 0", []string{"span/main_test.go", "package span\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(0) }\n"}, false, tare.TestFailed, tare.TestFailed},
-		{"assembly", []string{"span/x.s", "TEXT ·x(SB),4,$0\n\tRET\n"}, true, tare.TestFailed, tare.TestFailed},
+		{"a workspace with another module of that name", []string{"go.work", "go 1.21\n\nuse ./w\n", "w/go.mod", goMod, "w/span/span.go", goSpan}, true, map[bool]tare.TestOutcome{false: tare.TestFailed, true: tare.TestError}},
+		{"a module in the way", []string{"span/go.mod", "module x\n"}, true, map[bool]tare.TestOutcome{false: "", true: ""}},
+		{"TestMain that exits", []string{"span/main_test.go", "package span\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n"}, false, map[bool]tare.TestOutcome{true: ""}},
+		{"TestMain that runs and exits 0", []string{"span/main_test.go", "package span\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(0) }\n"}, false, map[bool]tare.TestOutcome{false: tare.TestFailed}},
+		{"assembly", []string{"span/x.s", "TEXT ·x(SB),4,$0\n\tRET\n"}, true, map[bool]tare.TestOutcome{true: tare.TestFailed}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tree := goTree(t, c.extra...)
@@ -251,8 +267,7 @@ func TestGoSteering(t *testing.T) {
 			if flagged != c.steers {
 				t.Errorf("%v: said to steer: %v", c.extra, flagged)
 			}
-			for _, steered := range []bool{false, true} {
-				want := map[bool]tare.TestOutcome{false: c.plain, true: c.steered}[steered]
+			for steered, want := range c.want {
 				r := runGo(t, TestRequest{Tree: tree, Nodes: []string{touching}, Twin: touching, Steered: steered})
 				if got := outcomes(r)[touching]; got != want {
 					t.Errorf("steered %v: %q, want %q; %q", steered, got, want, r.Defect)

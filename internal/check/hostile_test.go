@@ -45,7 +45,7 @@ reports.TestReport.from_item_and_call = classmethod(forged)
 		},
 		{name: "killed", code: "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n", defect: "no end mark: the process was ended by SIGKILL"},
 		{name: "system exit at import", code: "raise SystemExit(0)\n", twin: tare.TestFailed, adds: ""},
-		{name: "hang", code: "while True: pass\n", wall: 4 * time.Second, defect: "no end mark: the process was stopped by the limit on wall"},
+		{name: "hang", code: "while True: pass\n", wall: time.Second, defect: "no end mark: the process was stopped by the limit on wall"},
 		{name: "a wrapped report", code: wrap, twin: tare.TestPassed, adds: tare.TestFailed},
 		{
 			name: "a wrapped emitter",

@@ -63,10 +63,7 @@ func (Pytest) Tests(ctx context.Context, sb sandbox.Sandbox, t tare.Tree) ([]tar
 	if len(files) == 0 {
 		return nil, broken, nil
 	}
-	nodes, more, whole, err := list(ctx, sb, files, listCPU)
-	if err == nil && !whole {
-		nodes, more, err = listEach(ctx, sb, files)
-	}
+	nodes, more, err := listAll(ctx, sb, files, listCPU, listAlone)
 	if err != nil {
 		return nil, nil, fmt.Errorf("listing tests: %w", err)
 	}
@@ -76,14 +73,23 @@ func (Pytest) Tests(ctx context.Context, sb sandbox.Sandbox, t tare.Tree) ([]tar
 	return nodes, broken, nil
 }
 
+// listAll lists files within all of the processor's time, and otherwise one by one, within alone for each.
+func listAll(ctx context.Context, sb sandbox.Sandbox, files map[string][]byte, all, alone time.Duration) (nodes []tare.TestNode, broken []string, err error) {
+	nodes, broken, whole, err := list(ctx, sb, files, all)
+	if err == nil && !whole {
+		return listEach(ctx, sb, files, alone)
+	}
+	return nodes, broken, err
+}
+
 // listEach lists files one by one: those that cannot be listed so, and those for which there is no time, are broken.
-func listEach(ctx context.Context, sb sandbox.Sandbox, files map[string][]byte) (nodes []tare.TestNode, broken []string, err error) {
+func listEach(ctx context.Context, sb sandbox.Sandbox, files map[string][]byte, alone time.Duration) (nodes []tare.TestNode, broken []string, err error) {
 	for i, name := range slices.Sorted(maps.Keys(files)) {
 		if i >= maxListAlone {
 			broken = append(broken, name)
 			continue
 		}
-		n, b, whole, err := list(ctx, sb, map[string][]byte{name: files[name]}, listAlone)
+		n, b, whole, err := list(ctx, sb, map[string][]byte{name: files[name]}, alone)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -146,8 +147,11 @@ func TestSlow(t *testing.T) {
 	for i := n; i > 0; i-- { // each pass over the module finds one name more
 		fmt.Fprintf(&chain, "x%d = x%d\n", i-1, i)
 	}
-	tree := files(t, "tests/test_good.py", "def test_x(): pass\n", "tests/test_slow.py", chain.String()+"def test_y(): x0\n")
-	got, broken := nodes(t, tree)
+	tests := map[string][]byte{"tests/test_good.py": []byte("def test_x(): pass\n"), "tests/test_slow.py": []byte(chain.String() + "def test_y(): x0\n")}
+	got, broken, err := listAll(t.Context(), box, tests, time.Second, time.Second) // of the ten seconds and two that production has
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(got) != 1 || got[0].ID != "tests/test_good.py::test_x" || !slices.Equal(broken, []string{"tests/test_slow.py"}) {
 		t.Errorf("nodes %v, broken %v", got, broken)
 	}

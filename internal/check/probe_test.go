@@ -167,7 +167,7 @@ func TestHostileProbed(t *testing.T) {
 		{name: "exit in a call", code: "import os\ndef go(): os._exit(0)", defect: "ended by itself with status 0", answers: 1},
 		{name: "kill", code: "import os\ndef go(): os.kill(os.getpid(), 9)", defect: "was ended by SIGKILL", answers: 1},
 		{name: "crash", code: "import ctypes\ndef go(): ctypes.string_at(0)", defect: "was ended by SIGSEGV", answers: 1},
-		{name: "hang", code: "def go():\n    while True: pass", wall: 4 * time.Second, defect: "stopped by the limit on wall", answers: 1},
+		{name: "hang", code: "import time\ndef go(): time.sleep(1000)", wall: 4 * time.Second, defect: "stopped by the limit on wall", answers: 1},
 		{name: "does not load", code: "import gone", defect: "the probe could not be loaded: ModuleNotFoundError: No module named 'gone'"},
 		{name: "leaves at import", code: "raise SystemExit(0)", defect: "the probe could not be loaded: SystemExit"},
 		{name: "prints", code: "import os\ndef go():\n    print('{}')\n    os.write(2, b'x' * 10000)\n    return 2", answers: 3},
