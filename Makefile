@@ -17,8 +17,9 @@ help: ## show this list
 demo: need-demo build ## prove a ticket, play four agents, explain a verdict; writes report.html
 	bin/tare demo
 
-test: need clients build ## run every test
-	$(GO) test -timeout 60m ./...
+test: ## run every test
+	@scripts/need clients & need=$$!; $(MAKE) --no-print-directory build; built=$$?; wait $$need && exit $$built
+	@scripts/clients/install >/dev/null & $(GO) test -timeout 60m ./...; tests=$$?; wait; exit $$tests
 
 build: ## build bin/tare and bin/tare-bridge
 	$(GO) build -buildvcs=false -o bin/ ./cmd/tare ./cmd/tare-bridge
@@ -43,6 +44,7 @@ fuzz: need build ## run every fuzz target for FUZZTIME (20s) each
 
 soak: need build ## make SOAK (2000) gradings on a machine at its worst, and look for what they left
 	$(GO) test -run '^(TestSoak|TestEdits)$$' -count=1 -timeout=0 -v ./internal/cli -soak=$(SOAK) -edits=$$(( $(SOAK) / 50 ))
+	TARE_TEST_ALL=1 $(GO) test -run '^(TestScripts|TestSickHarnesses)$$/^(prove|adversaries)$$' -count=1 -timeout=0 -v ./internal/cli
 	$(GO) test -run '^TestRandomFaults$$' -count=1 -timeout=0 -v ./internal/queue -faults=$$(( $(SOAK) / 4 ))s
 
 cves: need build ## prove the vulnerabilities in public Go modules, which are fetched; needs the module proxy the first time

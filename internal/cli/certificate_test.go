@@ -72,7 +72,14 @@ type certified struct {
 	script string
 }
 
-func newCertified(t *testing.T) certified {
+// A certifying is what certificates are made with that cost much to make: the canaries, a task and the app that has read them.
+type certifying struct {
+	a     *app
+	m     *suite.Canaries
+	known []*tare.Task
+}
+
+func newCertifying(t *testing.T) certifying {
 	t.Helper()
 	a := &app{quiet: true, backend: "bwrap", stderr: os.Stderr}
 	m, _, err := a.canaries(t.Context(), builtinCanaries)
@@ -83,13 +90,19 @@ func newCertified(t *testing.T) certified {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return certifying{a, m, known}
+}
+
+// certified is a certificate in which everything came out right, of a script of its own.
+func (c certifying) certified(t *testing.T) certified {
+	t.Helper()
 	script := filepath.Join(t.TempDir(), "run_agent.sh")
 	for name, text := range map[string]string{script: "#!/bin/sh\n. ./kit.sh\n", filepath.Join(filepath.Dir(script), "kit.sh"): "true\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return certified{a, m, known, soundCertificate(t, a, known[0], m, script), script}
+	return certified{c.a, c.m, c.known, soundCertificate(t, c.a, c.known[0], c.m, script), script}
 }
 
 // bytes is the certificate as it is written, sealed.
@@ -159,7 +172,7 @@ func altered(v any) any {
 // made the seal anew, what follows from something else or can be compared is still found; what nobody could know from the
 // certificate alone is listed here.
 func TestAlteredCertificate(t *testing.T) {
-	c := newCertified(t)
+	c := newCertifying(t).certified(t)
 	b := c.bytes(t)
 	for _, f := range c.examine(t, b) {
 		if f.Status != isOK {
@@ -221,6 +234,7 @@ func TestAlteredCertificate(t *testing.T) {
 // TestStaleCertificate holds a certificate against something else than what it was made of: each is named, and is not called wrong.
 func TestStaleCertificate(t *testing.T) {
 	other := tare.HashBytes([]byte("another"))
+	with := newCertifying(t)
 	for _, tt := range []struct {
 		name   string
 		change func(t *testing.T, c *certified)
@@ -271,7 +285,7 @@ func TestStaleCertificate(t *testing.T) {
 		{"no harness", func(_ *testing.T, c *certified) { c.cert.Harness = nil }, isWrong, "it certifies a harness"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := newCertified(t)
+			c := with.certified(t)
 			tt.change(t, &c)
 			f := c.examine(t, c.bytes(t))
 			if !slices.ContainsFunc(f, func(x finding) bool { return x.Status == tt.status && strings.Contains(x.What, tt.want) }) {

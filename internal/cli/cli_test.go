@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tare"
+	"tare/internal/soak"
 	"tare/internal/store"
 )
 
@@ -49,19 +51,56 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
+// heavy are parts of scripts that are too much for every run: on each day one has its turn, and on some none.
+var heavy = []string{"lab", "", ""}
+
+// tickets are the built-in tickets that are tasks for agents, by name; bugfix_inventory, which every run plays, is not among them.
+func tickets(t *testing.T, root string) (names []string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(root, "suites", "tickets", "*", "task.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		if name := filepath.Base(filepath.Dir(f)); name != "bugfix_inventory" {
+			names = append(names, "tickets/"+name)
+		}
+	}
+	if len(names) < 10 {
+		t.Fatalf("tickets: %v", names)
+	}
+	return names
+}
+
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	day, all, err := soak.Day()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticket := soak.Today(tickets(t, root), 1, day)[0]
+	t.Logf("TARE_TEST_DAY=%d: it is the turn of %s; the experiment: %v", day, ticket, soak.Today(heavy, 1, day))
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
+		Condition: func(cond string) (bool, error) {
+			switch what, today := strings.CutPrefix(cond, "today:"); {
+			case cond == "all":
+				return all, nil
+			case today && slices.Contains(heavy, what):
+				return all || slices.Contains(soak.Today(heavy, 1, day), what), nil
+			}
+			return false, fmt.Errorf("there is no condition %q", cond)
+		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			env.Setenv("TICKETS", filepath.Join(root, "suites", "tickets"))
 			env.Setenv("GOTICKETS", filepath.Join(root, "suites", "tickets-go"))
 			env.Setenv("BIN", bin)
+			env.Setenv("TICKET", ticket)
 			env.Setenv("SCENARIOS", filepath.Join(root, "suites", "scenarios"))
 			env.Setenv("CANARIES", filepath.Join(root, "internal", "cli", "testdata", "seed-canaries"))
 			env.Setenv("EXAMPLES", filepath.Join(root, "examples"))

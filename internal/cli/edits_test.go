@@ -15,25 +15,29 @@ import (
 
 	"tare"
 	"tare/internal/check"
+	"tare/internal/soak"
 )
 
 var editDraws = flag.Int("edits", 1, "draws of TestEdits, each of a handful of solutions in each way of grading")
 
-// gradingModes are the ways in which one and the same work may be done. None may show in a verdict.
-var gradingModes = []struct {
+// A gradingMode is one of the ways in which one and the same work may be done. None may show in a verdict.
+type gradingMode struct {
 	name  string
 	jobs  int  // gradings at once
 	inner int  // commands of one grading at once
 	back  bool // the last first
 	flags func(*app)
-}{
+}
+
+var gradingModes = []gradingMode{
 	{"one after the other", 1, 1, false, func(*app) {}},
 	{"four at once", 4, 2, false, func(*app) {}},
 	{"four at once, backwards, each from a cold start", 4, 1, true, func(a *app) { a.cold = true }},
 }
 
 // TestEdits changes a reference at random, by tokens and lines, and grades what comes of it: in whichever way that is done,
-// the verdict is the same, and it is never PASS where a probe that is asked beside the grader has a wrong answer.
+// the verdict is the same, and it is never PASS where a probe that is asked beside the grader has a wrong answer. A test run compares
+// the first way with one of the others, in turn by days; make soak, whose draws are many, with all.
 func TestEdits(t *testing.T) {
 	all, err := (&app{}).tasks([]string{"tickets/bugfix_inventory"})
 	if err != nil {
@@ -44,15 +48,25 @@ func TestEdits(t *testing.T) {
 	before := checks.Value.String()
 	checks.Value.Set(fmt.Sprint(*editDraws))
 	defer checks.Value.Set(before)
+	day, every, err := soak.Day()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modes := gradingModes
+	if !every && *editDraws == 1 {
+		modes = append(slices.Clip(gradingModes[:1]), soak.Today(gradingModes[1:], 1, day)...)
+		t.Logf("TARE_TEST_DAY=%d: %s, %s", day, modes[0].name, modes[1].name)
+	}
+	edits := len(modes) - 1 // of each draw
 	seen := map[tare.Outcome]int{}
-	err = withRigs(t, nil, func(ctx context.Context, rigs []*rig) error {
+	err = withRigs(t, modes, nil, func(ctx context.Context, rigs []*rig) error {
 		rapid.Check(t, func(rt *rapid.T) {
-			controls := drawEdits(rt, task, 2)
-			first := gradeAll(ctx, rt, rigs[0], task, controls, 0)
-			for mode := range gradingModes[1:] {
-				for i, v := range gradeAll(ctx, rt, rigs[1+mode], task, controls, 1+mode) {
-					if a, b := rendered(first[i]), rendered(v); a != b {
-						rt.Errorf("%s: %s, the verdict is\n%s\n%s, it is\n%s", controls[i].Name, gradingModes[0].name, a, gradingModes[1+mode].name, b)
+			controls := drawEdits(rt, task, edits)
+			first := gradeAll(ctx, rt, rigs[0], task, controls, modes[0])
+			for i, mode := range modes[1:] {
+				for k, v := range gradeAll(ctx, rt, rigs[1+i], task, controls, mode) {
+					if a, b := rendered(first[k]), rendered(v); a != b {
+						rt.Errorf("%s: %s, the verdict is\n%s\n%s, it is\n%s", controls[k].Name, modes[0].name, a, mode.name, b)
 					}
 				}
 			}
@@ -82,20 +96,19 @@ func TestEdits(t *testing.T) {
 }
 
 // withRigs opens a rig for each way of grading.
-func withRigs(t *testing.T, open []*rig, work func(context.Context, []*rig) error) error {
+func withRigs(t *testing.T, modes []gradingMode, open []*rig, work func(context.Context, []*rig) error) error {
 	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, quiet: true, backend: "bwrap", state: filepath.Join(t.TempDir(), "state")}
-	gradingModes[len(open)].flags(a)
+	modes[len(open)].flags(a)
 	return a.withRig(t.Context(), func(ctx context.Context, r *rig) error {
-		if open = append(open, r); len(open) < len(gradingModes) {
-			return withRigs(t, open, work)
+		if open = append(open, r); len(open) < len(modes) {
+			return withRigs(t, modes, open, work)
 		}
 		return work(ctx, open)
 	})
 }
 
 // gradeAll grades each of controls in that mode.
-func gradeAll(ctx context.Context, t *rapid.T, r *rig, task *tare.Task, controls []tare.Control, mode int) []tare.Verdict {
-	m := gradingModes[mode]
+func gradeAll(ctx context.Context, t *rapid.T, r *rig, task *tare.Task, controls []tare.Control, m gradingMode) []tare.Verdict {
 	r.inner = m.inner
 	verdicts := make([]tare.Verdict, len(controls))
 	errs := make([]error, len(controls))

@@ -33,7 +33,7 @@ var (
 )
 
 const (
-	shortSoak = 26
+	shortSoak = 18
 	soakJobs  = 4
 	soakDisk  = 704 << 20 // a file system that holds what four gradings lay out and the binaries that are kept, and not much more
 	soakRSS   = 48 << 20  // how much more of this process may be resident at the end than after it warmed up
