@@ -61,7 +61,7 @@ func sickHarnesses(t *testing.T) (dir string, list []sickHarness) {
 
 // TestSickHarnesses sends canaries through harnesses with known defects, on production's path: each sick one must land in its
 // row of the decision table, and the same one made well in the first. Both wordings go to the harnesses whose row rests on there being
-// several; to the others goes one of them, in turn by days, and make soak sends both.
+// several, which the first one does; to the other sick ones goes one of them, in turn by days, and make soak sends both.
 func TestSickHarnesses(t *testing.T) {
 	dir, list := sickHarnesses(t)
 	if len(list) != 10 {
@@ -87,8 +87,8 @@ func TestSickHarnesses(t *testing.T) {
 	}
 }
 
-// severalWordings are harnesses of which one wording of a canary tells too little.
-var severalWordings = []string{"healthy", "worded", "leftover"}
+// severalWordings are sick harnesses of which one wording of a canary tells too little.
+var severalWordings = []string{"worded", "leftover"}
 
 // inOneWording is canaries in the wording whose turn it is.
 func inOneWording(tasks []*tare.Task, day int) (out []*tare.Task) {
@@ -140,7 +140,7 @@ func sickTable(ctx context.Context, t *testing.T, a *app, r *rig, manifest *suit
 					t.Error(err)
 					continue
 				}
-				if !all && !slices.Contains(severalWordings, s.harness.Name) {
+				if !all && s.row != canary.Passes && !slices.Contains(severalWordings, s.harness.Name) {
 					picked = inOneWording(picked, day)
 				}
 				sum, rows, err := through(ctx, a, r, picked, "cmd:"+filepath.Join(dir, s.script))
