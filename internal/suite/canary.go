@@ -171,10 +171,10 @@ func (m *manifest) readPhrasings(n *node, known []tare.Phrasing) []tare.Phrasing
 
 // canary reads one entry; nil when it is none.
 func (m *manifest) canary(n *node) *tare.Task {
+	before := len(m.l.problems)
 	if !m.object(n, "a canary", []string{"id", "repo", "planted", "expected_signal"}, "plant", "phrasings", "repeats", "limits", "check") {
 		return nil
 	}
-	before := len(m.l.problems)
 	id := m.label(n.get("id"), "id")
 	if id != "" && !nameForm.MatchString(id) {
 		m.fail(n.get("id").pos, "id is %s: use letters, digits, dot, dash and underscore, 64 at most", clip(id))
@@ -212,7 +212,7 @@ func (m *manifest) canary(n *node) *tare.Task {
 	if r := n.get("repo"); r != nil {
 		m.fixture(n, t, clean)
 	}
-	if len(m.l.problems) > before {
+	if n := len(m.l.problems); n > before || n == maxProblems { // no more are noted than that
 		return nil
 	}
 	m.tellsNothing(n, t)

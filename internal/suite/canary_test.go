@@ -165,6 +165,7 @@ func FuzzCanaries(f *testing.F) {
 	f.Add(strings.Replace(goodManifest, "version: 1", "version: 1\nphrasings: {X: 'Run the tests.', Y: 'Execute the tests.'}\nrepeats: 3\nlimits: {wall: 2m, turns: 5}\nadapter: 'cmd:./a.sh'", 1))
 	f.Add(strings.Replace(goodManifest, "'tests/test_a.py::test_sum'", "{exception: KeyError, file: a.py, line: 2, symbol: sum}\n    check: {run: [make, check], wall: 1m}\n    repeats: 2", 1))
 	f.Add("canaries: &a [*a]\nversion: 1\n")
+	f.Add("version: 1\ncanaries:\n" + strings.Repeat("  - id: c/\n", 2*maxProblems)) // each lacks keys, and not all of that is noted
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := loadCanaries(text)
 		if (c == nil) == (err == nil) {
