@@ -125,7 +125,7 @@ func (s source) attemptRow(n *node, seen map[string]pos) AttemptRow {
 	says := s.str(n.get("says"), "says")
 	re, err := regexp.Compile(`^(?s:` + says + `)$`)
 	if err != nil {
-		s.fail(n.get("says").pos, "says is no regular expression: %v", err)
+		s.fail(n.at("says"), "says is no regular expression: %v", err)
 	}
 	row.Says = re
 	if g := n.get("gate"); g != nil {

@@ -177,10 +177,10 @@ func (m *manifest) canary(n *node) *tare.Task {
 	}
 	id := m.label(n.get("id"), "id")
 	if id != "" && !nameForm.MatchString(id) {
-		m.fail(n.get("id").pos, "id is %s: use letters, digits, dot, dash and underscore, 64 at most", clip(id))
+		m.fail(n.at("id"), "id is %s: use letters, digits, dot, dash and underscore, 64 at most", clip(id))
 	}
 	if id != "" {
-		m.unique(m.ids, id, n.get("id").pos, "canary")
+		m.unique(m.ids, id, n.at("id"), "canary")
 	}
 	spec := &tare.CanarySpec{Repeats: m.repeats, Phrasings: m.phrasings}
 	clean := false
@@ -277,7 +277,7 @@ func (m *manifest) fixture(n *node, t *tare.Task, clean bool) {
 func (m *manifest) tellsNothing(n *node, t *tare.Task) {
 	spec := t.Canary
 	answers := []string{spec.Planted, spec.Signal.Name}
-	at := n.get("expected_signal").pos
+	at := n.at("expected_signal")
 	if spec.Signal.File != "" && spec.Signal.Line > 0 {
 		answers = append(answers, fmt.Sprintf("%s:%d", spec.Signal.File, spec.Signal.Line))
 	}
@@ -290,7 +290,7 @@ func (m *manifest) tellsNothing(n *node, t *tare.Task) {
 	}
 	for _, f := range t.Seed {
 		if spec.Planted != "" && bytes.Contains(f.Data, []byte(spec.Planted)) {
-			m.fail(n.get("planted").pos, "the harness could read what is planted in %s", clip(f.Path))
+			m.fail(n.at("planted"), "the harness could read what is planted in %s", clip(f.Path))
 		}
 	}
 }

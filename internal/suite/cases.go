@@ -73,14 +73,14 @@ func (l *loader) addCase(s source, n *node) {
 		c.Want = s.want(w)
 	}
 	if first, ok := l.caseAt[c.ID]; ok && c.ID != "" {
-		s.fail(n.get("id").pos, "case %s is here twice; the first is in %s", c.ID, first)
+		s.fail(n.at("id"), "case %s is here twice; the first is in %s", c.ID, first)
 	}
 	l.caseAt[c.ID] = s.file
 	if c.Mirrors != "" && !slices.Contains(l.task.Visible, c.Mirrors) {
-		s.fail(n.get("mirrors").pos, "no visible test is called %s", clip(c.Mirrors))
+		s.fail(n.at("mirrors"), "no visible test is called %s", clip(c.Mirrors))
 	}
 	if c.Call != "" && !l.defined(c.Call) {
-		s.fail(n.get("call").pos, "%s defines no function %s", l.form.probe, clip(c.Call))
+		s.fail(n.at("call"), "%s defines no function %s", l.form.probe, clip(c.Call))
 	}
 	l.task.Cases = append(l.task.Cases, c)
 }

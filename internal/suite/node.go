@@ -58,6 +58,14 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
+// at is where the value of the key called name stands, and without one where n does: what is wrong may be that it is not there.
+func (n *node) at(name string) pos {
+	if v := n.get(name); v != nil {
+		return v.pos
+	}
+	return n.pos
+}
+
 // maxKeys bounds a mapping, whose keys are compared with each other.
 const maxKeys = 2000
 

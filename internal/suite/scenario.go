@@ -348,7 +348,7 @@ func (c *scene) scriptControls(n *node) {
 		out := tare.Control{Name: s.label(x.get("name"), "name"), Origin: tare.FromScript, Agent: s.label(x.get("agent"), "agent"), Expect: s.expectAt(x.get("expect"), scenarioGates)}
 		s.unique(seen, out.Name, x.pos, "control")
 		if out.Agent != "" && !slices.ContainsFunc(c.spec.Scripts, func(a tare.AgentScript) bool { return a.Name == out.Agent }) {
-			s.fail(x.get("agent").pos, "%s has no agent %s", agentsFile, clip(out.Agent))
+			s.fail(x.at("agent"), "%s has no agent %s", agentsFile, clip(out.Agent))
 		}
 		c.task.Controls = append(c.task.Controls, out)
 	}

@@ -45,7 +45,7 @@ func (c *scene) simulator(n *node) {
 	}
 	var err error
 	if spec.Clock, err = time.Parse(time.RFC3339, s.line(n.get("clock"), "clock")); err != nil && n.get("clock") != nil {
-		s.fail(n.get("clock").pos, "clock must be a time such as 2026-03-02T09:00:00Z")
+		s.fail(n.at("clock"), "clock must be a time such as 2026-03-02T09:00:00Z")
 	}
 	spec.Faults = c.faults(n.get("faults"), platform.FaultKinds(), platform.Suits)
 	seen := map[string]pos{}
@@ -76,7 +76,7 @@ func (c *scene) simulator(n *node) {
 	}
 	if err == nil && len(c.problems) == 0 {
 		if _, err := platform.New(platform.Config{Spec: *spec}); err != nil {
-			s.fail(n.get("as").pos, "%v", err)
+			s.fail(n.at("as"), "%v", err)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (c *scene) live(n *node) {
 		s.fail(n.pos, "an mcp world has either a command or a url")
 	}
 	if spec.Dir != "" && !plainDir.MatchString(spec.Dir) {
-		s.fail(n.get("dir").pos, "dir is an absolute path of letters, digits, dashes and underscores, such as /data")
+		s.fail(n.at("dir"), "dir is an absolute path of letters, digits, dashes and underscores, such as /data")
 	}
 	if c.task.Seed = subtree(c.tree, seedDir); len(c.task.Seed) > 0 && spec.Dir == "" {
 		s.fail(n.pos, "there is a folder %s, and no dir to lay it out in", seedDir)

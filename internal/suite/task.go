@@ -453,13 +453,13 @@ func (l *loader) wrong(ref tare.Reference, twin tare.Twin, n *node) tare.Tree {
 	}
 	switch times := strings.Count(string(f.Data), twin.Replace); {
 	case !ok || !f.Mode.IsRegular():
-		s.fail(n.get("file").pos, "neither reference %s nor the seed has a file %s", ref.Name, clip(twin.File))
+		s.fail(n.at("file"), "neither reference %s nor the seed has a file %s", ref.Name, clip(twin.File))
 	case !l.isSource(twin.File):
-		s.fail(n.get("file").pos, "a twin is wrong in a source; %s is none", clip(twin.File))
+		s.fail(n.at("file"), "a twin is wrong in a source; %s is none", clip(twin.File))
 	case twin.Replace == twin.With:
-		s.fail(n.get("with").pos, "replace and with are the same")
+		s.fail(n.at("with"), "replace and with are the same")
 	case times != 1:
-		s.fail(n.get("replace").pos, "the text must occur once in %s of reference %s, but occurs %d times", clip(twin.File), ref.Name, times)
+		s.fail(n.at("replace"), "the text must occur once in %s of reference %s, but occurs %d times", clip(twin.File), ref.Name, times)
 	}
 	data := strings.Replace(string(f.Data), twin.Replace, twin.With, 1)
 	return ref.Fix.Overlay(tare.Tree{{Path: twin.File, Mode: f.Mode, Data: []byte(data)}})

@@ -48,7 +48,7 @@ func (l *loader) vuln(root *node) {
 	l.task.Seed = subtree(l.tree, seedDir)
 	switch {
 	case v.spec.Module != nil && len(l.task.Seed) > 0:
-		s.fail(root.get("module").pos, "the seed is the module's source, so there can be no folder seed")
+		s.fail(root.at("module"), "the seed is the module's source, so there can be no folder seed")
 	case v.spec.Module == nil && len(l.task.Seed) == 0:
 		s.fail(pos{1, 1}, "there is no folder seed, or nothing in it; it is the source tree as the agent gets it")
 		return // nearly all that follows is about it, and would only say so again
@@ -68,7 +68,7 @@ func (l *loader) vuln(root *node) {
 	if v.spec.Intent == nil && v.spec.Function == nil && v.spec.Benign == nil {
 		s.fail(root.pos, "nothing says that a fix leaves the program working: give the task function, intent or benign")
 	}
-	v.references(root.get("references"))
+	v.references(root)
 	v.controls(root.get("controls"))
 	v.equivalents(root.get("mutants"))
 	l.task.Hidden = l.tree.Filter(func(f tare.File) bool {
@@ -105,7 +105,7 @@ func (v *flaw) module(n *node) {
 		}
 	}
 	if m.Vulnerable != "" && m.Vulnerable == m.Fixed {
-		s.fail(n.get("fixed").pos, "the fixed version is the vulnerable one")
+		s.fail(n.at("fixed"), "the fixed version is the vulnerable one")
 	}
 	if v.spec.Language != "" && v.spec.Language != "go" {
 		s.fail(n.pos, "a module is of language go, and this task is of %s", v.spec.Language)
@@ -264,7 +264,7 @@ func (v *flaw) pocs(n *node) {
 		poc.Stdin = v.fed(p, takes, p.get("input") != nil)
 		poc.Triggers = v.trigger(p.get("triggers"))
 		if t := poc.Triggers; t.Hang > 0 && poc.Wall > 0 && poc.Wall < t.Hang {
-			s.fail(p.get("wall").pos, "the run is ended before it could be seen to hang: leave wall out, or make it longer")
+			s.fail(p.at("wall"), "the run is ended before it could be seen to hang: leave wall out, or make it longer")
 		}
 		v.spec.PoCs = append(v.spec.PoCs, poc)
 	}
@@ -298,7 +298,7 @@ func (v *flaw) trigger(n *node) tare.Trigger {
 		s.fail(at.pos, "at names a function of a trace, which only a sanitizer's report or a panic has")
 	}
 	if v.spec.Language == "python" && n.get("sanitizer") != nil || v.spec.Language == "go" && n.get("sanitizer") != nil {
-		s.fail(n.get("sanitizer").pos, "programs in %s are built without a sanitizer: use panic", v.spec.Language)
+		s.fail(n.at("sanitizer"), "programs in %s are built without a sanitizer: use panic", v.spec.Language)
 	}
 	return t
 }

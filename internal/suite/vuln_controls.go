@@ -13,13 +13,13 @@ import (
 const ModuleReference = "fixed"
 
 // references reads the fixes. Where the seed is a module, its fixed version is the first of them, and comes when the module does.
-func (v *flaw) references(n *node) {
-	s := v.yaml
+func (v *flaw) references(root *node) {
+	s, n := v.yaml, root.get("references")
 	seen := map[string]pos{}
 	least := 2
 	if v.spec.Module != nil {
 		least = 1
-		seen[ModuleReference] = n.pos
+		seen[ModuleReference] = root.at("references")
 		v.task.References = append(v.task.References, tare.Reference{Name: ModuleReference})
 	}
 	for _, r := range s.list(n, "references", least) {
@@ -104,7 +104,7 @@ func (v *flaw) control(n *node) (tare.Control, bool) {
 	if n.get("on") != nil {
 		ref, _ := v.reference(n.get("on"), "on")
 		if c.Apply = append(c.Apply, ref.Fix); ref.Name != "" && v.spec.Module != nil {
-			s.fail(n.get("on").pos, "a control cannot be laid over a reference of a module, which is not there yet")
+			s.fail(n.at("on"), "a control cannot be laid over a reference of a module, which is not there yet")
 		}
 	}
 	if n.get("files") != nil {
@@ -167,7 +167,7 @@ func (v *flaw) testSet(n *node, what string) *tare.TestSet {
 	}
 	switch {
 	case set.Runner == "cases" && n.get("ids") != nil:
-		s.fail(n.get("ids").pos, "the ids of cases are the names of their files: leave ids out")
+		s.fail(n.at("ids"), "the ids of cases are the names of their files: leave ids out")
 	case set.Runner == "cases" && n.get("files") == nil:
 		if own {
 			s.fail(n.pos, "%s lacks the key %q: cases have a folder", what, "files")
