@@ -8,20 +8,24 @@ SOAK     ?= 2000
 export CGO_ENABLED := 0
 export GO
 
-.PHONY: help demo test build generate check bench fuzz soak cves npm clean need need-demo clients
+.PHONY: help demo test build build-tare generate check bench fuzz soak cves npm clean need need-demo clients
 .NOTPARALLEL:
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
-demo: need-demo build ## prove a ticket, play four agents, explain a verdict; writes report.html
+demo: need-demo build-tare ## prove a ticket, play four agents, explain a verdict; writes report.html
 	bin/tare demo
 
 test: ## run every test
 	@scripts/need clients & need=$$!; $(MAKE) --no-print-directory build; built=$$?; wait $$need && exit $$built
 	@scripts/clients/install >/dev/null & $(GO) test -timeout 60m ./...; tests=$$?; wait; exit $$tests
 
-build: ## build bin/tare and bin/tare-bridge
+build: build-tare ## build bin/tare and the helpers beside it
+	$(GO) build -buildvcs=false -o bin/ ./cmd/tare-bucket
+
+# The drivers of buckets take longer to build than all else, and a first run has no use for them.
+build-tare:
 	$(GO) build -buildvcs=false -o bin/ ./cmd/tare ./cmd/tare-bridge
 
 generate: ## remake the generated files, the embedded suites among them

@@ -66,6 +66,7 @@ type app struct {
 
 	policies map[string]agent.Policy // of the arms of an experiment, by their ids
 	db       string                  // where runs are kept: "" is SQLite in the state directory
+	blobs    string                  // where the database keeps its blobs: "" is where it remembers, else by its side
 	writes   bool                    // the command keeps something, so that a store is made where there is none
 	adds     bool                    // the command adds to what is kept already, and makes no store
 	opened   store.Store             // the store, once somebody asked for it
@@ -146,6 +147,9 @@ interrupted, what was finished is kept.`,
 			if a.backend != "bwrap" && a.backend != "process" {
 				return usage("--sandbox is bwrap or process, not %q", a.backend)
 			}
+			if c.Flags().Changed("blobs") && (a.db == filesDB || strings.HasSuffix(a.db, store.Portable)) {
+				return usage("--blobs is of a database, and --db %s keeps everything itself", a.db)
+			}
 			a.colour = isTerminal(a.stdout) && !a.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 			return nil
 		},
@@ -159,6 +163,7 @@ interrupted, what was finished is kept.`,
 	f.BoolVar(&a.noColor, "no-color", false, "no colour (NO_COLOR does the same)")
 	f.StringVar(&a.state, "state", envOr("TARE_STATE", ".tare"), "directory that keeps runs and proofs (TARE_STATE)")
 	f.StringVar(&a.db, "db", os.Getenv("TARE_DB"), "where runs are kept (TARE_DB): postgres://…, sqlite:FILE, or files; default: SQLite in the state directory")
+	f.StringVar(&a.blobs, "blobs", os.Getenv("TARE_BLOBS"), "where a database keeps long records (TARE_BLOBS): file:///DIR, s3://BUCKET, gs://BUCKET, azblob://CONTAINER; it remembers the first")
 	f.StringVar(&a.workdir, "workdir", os.Getenv("TARE_WORKDIR"), "directory for workspaces while they are in use (TARE_WORKDIR); default /var/tmp/tare-UID")
 	f.StringVar(&a.backend, "sandbox", "bwrap", "bwrap, or process: no isolation, only limits")
 	f.BoolVar(&a.cold, "cold", false, "start an interpreter anew for each run, rather than fork one that is kept ready")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,8 +18,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tare"
+	"tare/internal/bucket/buckettest"
 	"tare/internal/soak"
 	"tare/internal/store"
+	"tare/internal/store/storetest"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts expect")
@@ -41,14 +44,14 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", dir, "tare/cmd/tare", "tare/cmd/tare-bridge")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", dir, "tare/cmd/tare", "tare/cmd/tare-bridge", "tare/cmd/tare-bucket")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building tare: %v\n%s", err, out)
 		return 1
 	}
 	bin = dir
-	return m.Run()
+	return storetest.Main(m)
 }
 
 // heavy are parts of scripts that are too much for every run: on each day one has its turn, and on some none.
@@ -109,17 +112,21 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":        exits,
-			"run-id":       runID,
-			"trajectories": trajectories,
-			"copy":         copyDir,
-			"edit":         edit,
-			"kept":         kept,
-			"corrections":  corrections,
-			"first-open":   firstOpen,
-			"build-notes":  buildNotes,
-			"until-kept":   untilKept,
-			"mockmodel":    mockModel,
+			"exits":         exits,
+			"run-id":        runID,
+			"trajectories":  trajectories,
+			"copy":          copyDir,
+			"edit":          edit,
+			"kept":          kept,
+			"corrections":   corrections,
+			"first-open":    firstOpen,
+			"build-notes":   buildNotes,
+			"until-kept":    untilKept,
+			"mockmodel":     mockModel,
+			"postgres":      postgres,
+			"bucket":        startBucket,
+			"alter-blob":    alterBlob,
+			"until-workers": untilWorkers,
 		},
 	})
 }
@@ -159,6 +166,57 @@ func mockModel(ts *testscript.TestScript, neg bool, args []string) {
 	url, err := bufio.NewReader(out).ReadString('\n')
 	ts.Check(err)
 	ts.Setenv("MOCK", strings.TrimSpace(url))
+}
+
+// postgres sets TARE_DB to an empty database of a server that all scripts share.
+func postgres(ts *testscript.TestScript, _ bool, _ []string) {
+	server, err := storetest.Shared()
+	ts.Check(err)
+	address, err := server.New()
+	ts.Check(err)
+	ts.Setenv("TARE_DB", address)
+}
+
+// startBucket sets TARE_BLOBS to an empty bucket of a server of the script's own.
+func startBucket(ts *testscript.TestScript, _ bool, _ []string) {
+	server, stop, err := buckettest.New()
+	ts.Check(err)
+	ts.Defer(stop)
+	for key, value := range buckettest.Credentials() {
+		ts.Setenv(key, value)
+	}
+	ts.Setenv("TARE_BLOBS", server.Address)
+}
+
+// alterBlob changes one byte of the longest blob in a directory: alter-blob DIR.
+func alterBlob(ts *testscript.TestScript, _ bool, args []string) {
+	var longest string
+	most := int64(-1)
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil && info.Size() > most {
+			longest, most = path, info.Size()
+		}
+		return err
+	}))
+	b, err := os.ReadFile(longest)
+	ts.Check(err)
+	b[len(b)/2] ^= 1
+	ts.Check(os.WriteFile(longest, b, 0o644))
+}
+
+// untilWorkers waits until so many workers are there: until-workers N.
+func untilWorkers(ts *testscript.TestScript, _ bool, args []string) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		var ps struct{ Workers []any }
+		if ts.Exec("tare", "ps", "--format", "json") == nil && json.Unmarshal([]byte(ts.ReadFile("stdout")), &ps) == nil && fmt.Sprint(len(ps.Workers)) == args[0] {
+			return
+		}
+	}
+	ts.Fatalf("there are not %s workers", args[0])
 }
 
 // runID sets RUN to the id of the run with the most episodes.

@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/bucket"
 	"tare/internal/queue"
 	"tare/internal/store"
 )
@@ -68,11 +70,19 @@ func (a *app) openDB(ctx context.Context, address string) (store.Store, error) {
 	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") && !strings.HasPrefix(address, "sqlite:") {
 		return nil, usage("--db is postgres://…, sqlite:FILE, FILE.tare or files, not %q", address)
 	}
-	local := a.state
+	o := store.Options{Local: a.state, Open: openBucket, Adopt: a.writes}
 	if strings.HasSuffix(address, store.Portable) {
-		local = "" // a file that is handed on leaves nothing here
+		o.Local = "" // a file that is handed on leaves nothing here, and holds its blobs
+	} else if a.blobs != "" {
+		var err error
+		if o.Place, err = bucket.Address(a.blobs); err != nil {
+			return nil, usage("--blobs: %w", err)
+		}
 	}
-	d, err := store.OpenDB(ctx, address, store.Options{Local: local})
+	d, err := store.OpenDB(ctx, address, o)
+	if errors.Is(err, store.ErrElsewhere) || errors.Is(err, store.ErrForeign) {
+		return nil, usage("--blobs: %w", err)
+	}
 	if err != nil {
 		return nil, exit{exitRig, err}
 	}
@@ -80,6 +90,18 @@ func (a *app) openDB(ctx context.Context, address string) (store.Store, error) {
 		return store.Layered{DB: d, Old: store.OpenFiles(a.state)}, nil
 	}
 	return d, nil
+}
+
+// openBucket opens a place of blobs; the drivers of buckets are a program beside this one.
+func openBucket(address string) (store.Place, error) {
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("finding the drivers of buckets: %w", err)
+	}
+	return bucket.Open(address, filepath.Join(filepath.Dir(self), "tare-bucket"))
 }
 
 // database is the store as a database; ok is false where runs are kept as files.
@@ -102,6 +124,9 @@ func (a *app) queue(ctx context.Context) (*store.DB, *queue.Queue, error) {
 			return nil, nil, f.err
 		}
 		return nil, nil, usage("runs are kept as files; a queue takes a database: --db sqlite:FILE or postgres://…")
+	}
+	if err := d.Ready(); err != nil {
+		return nil, nil, exit{exitRig, err}
 	}
 	q, err := queue.Open(ctx, d)
 	if err != nil {

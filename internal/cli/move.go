@@ -127,14 +127,13 @@ func (a *app) collect(ctx context.Context, remove bool) error {
 	if !ok {
 		return usage("there is no database in %s", a.place())
 	}
-	pulses, err := d.Pulses(ctx)
-	if err != nil {
+	blobs, err := d.UnnamedBlobs(ctx, func() error {
+		pulses, err := d.Pulses(ctx)
+		if err == nil && len(pulses) > 0 {
+			err = exit{exitUnverified, fmt.Errorf("%s at work: what they are about to keep looks like what nobody needs; try again when they have ended", many(len(pulses), "worker is"))}
+		}
 		return err
-	}
-	if len(pulses) > 0 {
-		return exit{exitUnverified, fmt.Errorf("%s at work: what they are about to keep looks like what nobody needs; try again when they have ended", many(len(pulses), "worker is"))}
-	}
-	blobs, err := d.UnnamedBlobs(ctx)
+	})
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (a *app) canKeep(paths ...string) error {
 	}
 	a.writes = true
 	if err := a.files().Ready(); err != nil {
-		if a.db != "" && !isUsage(err) {
+		if (a.db != "" || errors.Is(err, store.ErrAway)) && !isUsage(err) {
 			return exit{exitRig, err}
 		}
 		return usage("nothing can be kept in %s: %w; choose another directory with --state", a.state, bare(err))

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,16 +15,37 @@ import (
 	"tare/internal/ledger"
 )
 
-// maxBody is how many bytes of an entry its row holds. What is longer is a blob.
+// maxBody is how many bytes of an entry its row holds, at most. What is longer is a blob.
 const maxBody = 64 << 10
 
 // Blobs keeps bytes under their hashes. Since a name says what is there, to put it twice does no harm.
 type Blobs interface {
 	Put(ctx context.Context, hash tare.Digest, b []byte) error
-	// Get says fs.ErrNotExist of what is not there. It does not check the hash: who reads does.
-	Get(ctx context.Context, hash tare.Digest) ([]byte, error)
+	// Get says fs.ErrNotExist of what is not there. It reads size bytes and one more, so that memory is bounded by what was kept, and what
+	// grew since does not pass for it. It does not check the hash: who reads does.
+	Get(ctx context.Context, hash tare.Digest, size int64) ([]byte, error)
 	List(ctx context.Context) ([]tare.Digest, error)
+	// Remove removes a blob. One that is gone already is as good as removed.
 	Remove(ctx context.Context, hash tare.Digest) error
+}
+
+// MostBlob is how many bytes a blob has at most.
+const MostBlob = 1 << 30
+
+// BlobName is the name of a blob where names are paths: a folder of the first two digits of its hash, and the others.
+func BlobName(hash tare.Digest) (string, error) {
+	hex := strings.TrimPrefix(string(hash), "sha256:")
+	if len(hex) != 64 || strings.Trim(hex, "0123456789abcdef") != "" {
+		return "", fmt.Errorf("finding a blob: %q is no hash: %w", hash, fs.ErrNotExist)
+	}
+	return hex[:2] + "/" + hex[2:], nil
+}
+
+// BlobOf is the hash of the blob that has a name; ok is false of names that no blob has.
+func BlobOf(name string) (hash tare.Digest, ok bool) {
+	hash = tare.Digest("sha256:" + strings.Replace(name, "/", "", 1))
+	again, err := BlobName(hash)
+	return hash, err == nil && again == name
 }
 
 // Directory is blobs as files, in folders by the first two digits of their hashes.
@@ -33,11 +55,8 @@ type Directory struct {
 }
 
 func (d Directory) path(hash tare.Digest) (string, error) {
-	hex := strings.TrimPrefix(string(hash), "sha256:")
-	if len(hex) != 64 || strings.Trim(hex, "0123456789abcdef") != "" {
-		return "", fmt.Errorf("finding a blob: %q is no hash", hash)
-	}
-	return filepath.Join(d.Dir, hex[:2], hex[2:]), nil
+	name, err := BlobName(hash)
+	return filepath.Join(d.Dir, filepath.FromSlash(name)), err
 }
 
 func (d Directory) Put(_ context.Context, hash tare.Digest, b []byte) error {
@@ -51,12 +70,17 @@ func (d Directory) Put(_ context.Context, hash tare.Digest, b []byte) error {
 	return nil
 }
 
-func (d Directory) Get(_ context.Context, hash tare.Digest) ([]byte, error) {
+func (d Directory) Get(_ context.Context, hash tare.Digest, size int64) (b []byte, err error) {
 	path, err := d.path(hash)
 	if err != nil {
 		return nil, err
 	}
-	return os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(io.LimitReader(f, size+1))
 }
 
 func (d Directory) List(context.Context) ([]tare.Digest, error) {
@@ -65,11 +89,14 @@ func (d Directory) List(context.Context) ([]tare.Digest, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if err != nil || e.IsDir() || strings.HasPrefix(e.Name(), ledger.TempPrefix) {
+		if err != nil || e.IsDir() {
 			return err
 		}
-		out = append(out, tare.Digest("sha256:"+filepath.Base(filepath.Dir(path))+e.Name()))
-		return nil
+		name, err := filepath.Rel(d.Dir, path)
+		if hash, ok := BlobOf(filepath.ToSlash(name)); ok {
+			out = append(out, hash)
+		}
+		return err
 	})
 	return out, err
 }
@@ -90,9 +117,9 @@ func (i inside) Put(ctx context.Context, hash tare.Digest, b []byte) error {
 	return err
 }
 
-func (i inside) Get(ctx context.Context, hash tare.Digest) ([]byte, error) {
+func (i inside) Get(ctx context.Context, hash tare.Digest, size int64) ([]byte, error) {
 	var b []byte
-	err := i.d.row(ctx, i.d.read, "SELECT body FROM blobs WHERE hash = $1", string(hash)).Scan(&b)
+	err := i.d.row(ctx, i.d.read, "SELECT substr(body, 1, $1) FROM blobs WHERE hash = $2", size+1, string(hash)).Scan(&b)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fs.ErrNotExist
 	}

@@ -35,13 +35,19 @@ type DB struct {
 	read  *sql.DB
 	local string // directory of what is not shared: trajectories as they happen, views
 	blobs Blobs
+	inRow int // bytes of an entry that its row holds, at most
 	disk  ledger.Disk
 }
 
 // Options say how a database is opened.
 type Options struct {
 	Local string // directory for what is not shared; default: the folder of the SQLite file
-	Blobs Blobs  // default: a directory beside the SQLite file; of PostgreSQL, the database itself
+
+	// Place is the address of where blobs are kept, as Open takes it. Default: what the database remembers; of one that remembers none, a
+	// directory beside the SQLite file, or PostgreSQL itself.
+	Place string
+	Open  func(address string) (Place, error) // makes no connection yet
+	Adopt bool                                // let a database that remembers no place remember this one
 }
 
 // ErrNewer means that a newer tare has written to the database.
@@ -52,11 +58,15 @@ var migrations embed.FS
 
 // OpenDB opens a database, which is made or brought up to date where it must be: postgres://… or sqlite:FILE.
 func OpenDB(ctx context.Context, address string, o Options) (*DB, error) {
-	d := &DB{url: address, local: o.Local, blobs: o.Blobs}
+	d := &DB{url: address, local: o.Local, inRow: maxBody}
 	if err := d.connect(); err != nil {
 		return nil, fmt.Errorf("opening %s: %w", d.Address(), err)
 	}
-	if err := d.migrate(ctx, lastMigration(d.dialect())); err != nil {
+	err := d.migrate(ctx, lastMigration(d.dialect()))
+	if err == nil {
+		err = d.settle(ctx, o)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening %s: %w", d.Address(), err), d.Close())
 	}
 	return d, nil
@@ -101,9 +111,7 @@ func (d *DB) connect() error {
 		db.SetMaxIdleConns(16)
 		db.SetConnMaxIdleTime(time.Minute)
 		d.write, d.read = db, db
-		if d.blobs == nil {
-			d.blobs = inside{d}
-		}
+		d.blobs = inside{d}
 		return nil
 	case "sqlite":
 		return d.connectSQLite(rest)
@@ -135,11 +143,8 @@ func (d *DB) connectSQLite(path string) error {
 		return err
 	}
 	d.read.SetMaxOpenConns(4)
-	if d.blobs == nil && strings.HasSuffix(path, Portable) {
+	if d.blobs = Blobs(Directory{Dir: filepath.Join(d.local, "blobs"), Disk: d.disk}); strings.HasSuffix(path, Portable) {
 		d.blobs = inside{d}
-	}
-	if d.blobs == nil {
-		d.blobs = Directory{Dir: filepath.Join(d.local, "blobs"), Disk: d.disk}
 	}
 	return nil
 }
@@ -150,6 +155,9 @@ func (d *DB) Close() error {
 		return nil
 	}
 	err := d.write.Close()
+	if p, ok := d.blobs.(placed); ok {
+		err = errors.Join(err, p.place.Close())
+	}
 	if d.read != d.write && d.read != nil {
 		err = errors.Join(err, d.read.Close())
 	}

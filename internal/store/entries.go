@@ -34,7 +34,7 @@ func (d *DB) keepIn(ctx context.Context, tx queryer, entries ...namedEntry) erro
 	rows := make([][]any, len(entries))
 	for i, e := range entries {
 		body := any(e.Bytes)
-		if len(e.Bytes) > maxBody {
+		if len(e.Bytes) > d.inRow {
 			body = nil
 		}
 		rows[i] = []any{e.name, e.Schema, string(e.Hash), len(e.Bytes), body}
@@ -74,7 +74,7 @@ func (d *DB) insertEntries(ctx context.Context, tx queryer, rows [][]any) error 
 // putBlobs keeps the bytes of long entries. It comes before the transaction: a blob that no entry names does no harm.
 func (d *DB) putBlobs(ctx context.Context, entries ...namedEntry) error {
 	for _, e := range entries {
-		if len(e.Bytes) > maxBody {
+		if len(e.Bytes) > d.inRow {
 			if err := d.blobs.Put(ctx, e.Hash, e.Bytes); err != nil {
 				return fmt.Errorf("keeping a blob: %w", err)
 			}
@@ -90,48 +90,54 @@ func (d *DB) keep(ctx context.Context, entries ...namedEntry) error {
 	return d.Tx(ctx, func(tx *sql.Tx) error { return d.keepIn(ctx, tx, entries...) })
 }
 
-// body is the bytes of an entry.
-func (d *DB) body(ctx context.Context, hash string, inRow []byte) ([]byte, error) {
+// body is the bytes of an entry and their hash: what its row holds, or the blob that it names, which must be as it was kept.
+func (d *DB) body(ctx context.Context, hash string, size int64, inRow []byte) ([]byte, tare.Digest, error) {
 	if inRow != nil {
-		return inRow, nil
+		return inRow, tare.HashBytes(inRow), nil
 	}
-	return d.blobs.Get(ctx, tare.Digest(hash))
+	b, err := d.blob(ctx, tare.Digest(hash), size)
+	if err == nil && tare.HashBytes(b) != tare.Digest(hash) {
+		err = fmt.Errorf("blob %s has other bytes than were kept", hash)
+	}
+	return b, tare.Digest(hash), err
+}
+
+// blob reads a blob, and no more of it than size and one byte, whatever a row says.
+func (d *DB) blob(ctx context.Context, hash tare.Digest, size int64) ([]byte, error) {
+	return d.blobs.Get(ctx, hash, min(max(size, 0), MostBlob))
 }
 
 // readEntry reads an entry by its name, or says fs.ErrNotExist.
 func (d *DB) readEntry(ctx context.Context, name string) (tare.Entry, error) {
 	var e tare.Entry
 	var hash string
+	var size int64
 	var body []byte
-	err := d.row(ctx, d.read, "SELECT fact, hash, body FROM entries WHERE name = $1", name).Scan(&e.Schema, &hash, &body)
+	err := d.row(ctx, d.read, "SELECT fact, hash, size, body FROM entries WHERE name = $1", name).Scan(&e.Schema, &hash, &size, &body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return e, fmt.Errorf("reading %s: %w", name, fs.ErrNotExist)
 	}
 	if err != nil {
 		return e, fmt.Errorf("reading %s: %w", name, err)
 	}
-	if e.Bytes, err = d.body(ctx, hash, body); err != nil {
+	if e.Bytes, e.Hash, err = d.body(ctx, hash, size, body); err != nil {
 		return e, fmt.Errorf("reading %s: %w", name, err)
 	}
-	e.Hash = tare.HashBytes(e.Bytes)
 	return e, nil
 }
 
 // below reads the entries whose names begin with prefix, which ends with a slash, in the order of their names.
 func (d *DB) below(ctx context.Context, prefix string, do func(namedEntry) error) error {
-	return d.belowIn(ctx, d.read, prefix, do)
-}
-
-func (d *DB) belowIn(ctx context.Context, q queryer, prefix string, do func(namedEntry) error) error {
 	type row struct {
 		namedEntry
 		hash string
+		size int64
 	}
 	var all []row
 	after := strings.TrimSuffix(prefix, "/") + "0" // what comes after "/" in the order of bytes
-	err := d.each(ctx, q, "SELECT name, fact, hash, body FROM entries WHERE name > $1 AND name < $2 ORDER BY name", []any{prefix, after}, func(r *sql.Rows) error {
+	err := d.each(ctx, d.read, "SELECT name, fact, hash, size, body FROM entries WHERE name > $1 AND name < $2 ORDER BY name", []any{prefix, after}, func(r *sql.Rows) error {
 		var e row
-		err := r.Scan(&e.name, &e.Schema, &e.hash, &e.Bytes)
+		err := r.Scan(&e.name, &e.Schema, &e.hash, &e.size, &e.Bytes)
 		all = append(all, e)
 		return err
 	})
@@ -139,10 +145,9 @@ func (d *DB) belowIn(ctx context.Context, q queryer, prefix string, do func(name
 		return fmt.Errorf("reading %s: %w", prefix, err)
 	}
 	for _, e := range all { // the connection is free again: a blob may be in the database too
-		if e.Bytes, err = d.body(ctx, e.hash, e.Bytes); err != nil {
+		if e.Bytes, e.Hash, err = d.body(ctx, e.hash, e.size, e.Bytes); err != nil {
 			return fmt.Errorf("reading %s: %w", e.name, err)
 		}
-		e.Hash = tare.HashBytes(e.Bytes)
 		if err := do(e.namedEntry); err != nil {
 			return err
 		}
@@ -177,9 +182,14 @@ func (f rowFolder) names(prefix string) ([]string, error) {
 	return out, nil
 }
 
-// Ready says whether the database can be written to.
+// Ready says whether the database can be written to, and the place of its blobs is there.
 func (d *DB) Ready() error {
 	ctx := context.Background()
+	if p, ok := d.blobs.(placed); ok {
+		if err := p.ready(ctx); err != nil {
+			return err
+		}
+	}
 	return d.Tx(ctx, func(tx *sql.Tx) error {
 		_, err := d.exec(ctx, tx, "UPDATE tare_schema SET at = at WHERE version = 1")
 		return err

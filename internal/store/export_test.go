@@ -15,7 +15,7 @@ func LastMigration() int { return lastMigration("sqlite") }
 
 // OpenUnmigrated opens a database as it is.
 func OpenUnmigrated(address string) (*DB, error) {
-	d := &DB{url: address}
+	d := &DB{url: address, inRow: maxBody}
 	return d, d.connect()
 }
 
@@ -31,5 +31,11 @@ func MigrateTo(address string, version int) error {
 // WithBlobsInside is d with blobs in the database.
 func (d *DB) WithBlobsInside() *DB {
 	d.blobs = inside{d}
+	return d
+}
+
+// WithAllInBlobs is d whose rows hold no bytes of entries, however short these are.
+func (d *DB) WithAllInBlobs() *DB {
+	d.inRow = -1
 	return d
 }

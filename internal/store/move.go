@@ -245,19 +245,23 @@ func entriesOf(ctx context.Context, s Store, prefix string, do func(namedEntry) 
 }
 
 // UnnamedBlobs are blobs that no entry and no episode names: what a writer left that was killed before its transaction. While workers
-// live there may be some that are about to be named.
-func (d *DB) UnnamedBlobs(ctx context.Context) ([]tare.Digest, error) {
+// live there may be some that are about to be named, which alone tells of: it is asked once the blobs are listed, which may take minutes,
+// and before the names are read. What a worker that began later keeps is not in the list, and what others kept before has its name by then.
+func (d *DB) UnnamedBlobs(ctx context.Context, alone func() error) ([]tare.Digest, error) {
+	all, err := d.blobs.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("listing blobs: %w", err)
+	}
+	if err := alone(); err != nil {
+		return nil, err
+	}
 	named := map[tare.Digest]bool{}
-	err := d.each(ctx, d.read, "SELECT hash FROM entries WHERE body IS NULL UNION SELECT solution FROM episodes WHERE solution <> ''", nil, func(r *sql.Rows) error {
+	err = d.each(ctx, d.read, "SELECT hash FROM entries WHERE body IS NULL UNION SELECT solution FROM episodes WHERE solution <> ''", nil, func(r *sql.Rows) error {
 		var h tare.Digest
 		err := r.Scan(&h)
 		named[h] = true
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	all, err := d.blobs.List(ctx)
 	return slices.DeleteFunc(all, func(h tare.Digest) bool { return named[h] }), err
 }
 

@@ -141,7 +141,7 @@ func (d *DB) PutBlob(ctx context.Context, b []byte) (tare.Digest, error) {
 
 // Blob reads what PutBlob kept.
 func (d *DB) Blob(ctx context.Context, hash tare.Digest) ([]byte, error) {
-	b, err := d.blobs.Get(ctx, hash)
+	b, err := d.blob(ctx, hash, MostBlob)
 	if err == nil && tare.HashBytes(b) != hash {
 		err = fmt.Errorf("blob %s has other bytes than were kept", hash)
 	}
