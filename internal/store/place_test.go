@@ -88,6 +88,17 @@ func TestPlaceNeedsLeave(t *testing.T) {
 	}
 }
 
+// TestPlaceIsNotMade opens a database with a directory that is not there: to make one would hide that a disk is not mounted.
+func TestPlaceIsNotMade(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	if _, err := openAt(t, storetest.Databases(t)["sqlite"], "file://"+dir); !errors.Is(err, store.ErrAway) {
+		t.Errorf("it was opened: %v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory: %v", err)
+	}
+}
+
 // TestPlaceOfOneThatHasBlobs gives a place to a database that kept blobs before: these stay where they are, and are read.
 func TestPlaceOfOneThatHasBlobs(t *testing.T) {
 	for dialect, address := range storetest.Databases(t) {
@@ -221,15 +232,21 @@ func TestBlobsAreCheckedWhenRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(d.WithAllInBlobs().Save("r", raced(0), rec, v), d.Ledger().Integrate()); err != nil {
-				t.Fatal(err)
-			}
-			name, err := store.BlobName(rec.Hash)
+			answer, err := tare.NewEntry(map[string]any{"schema": "tare.answer/1"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := tt.do(filepath.Join(dir, name)); err != nil {
+			if err := errors.Join(d.WithAllInBlobs().Save("r", raced(0), rec, v), d.Put(store.Answers, answer), d.Ledger().Integrate()); err != nil {
 				t.Fatal(err)
+			}
+			for _, hash := range []tare.Digest{rec.Hash, answer.Hash} {
+				name, err := store.BlobName(hash)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := tt.do(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if _, err := d.Find("r", raced(0)); err == nil {
 				t.Error("it was read")
@@ -237,8 +254,11 @@ func TestBlobsAreCheckedWhenRead(t *testing.T) {
 			if _, err := d.Blob(context.Background(), rec.Hash); err == nil {
 				t.Error("its blob was read")
 			}
+			if _, err := d.All(store.Answers); err == nil {
+				t.Error("an entry that nothing else vouches for was read")
+			}
 			r, err := d.Verify()
-			if err != nil || len(r.Findings) != 1 || r.Findings[0].Kind != tt.kind || !strings.HasSuffix(r.Findings[0].Where, "record.json") {
+			if err != nil || len(r.Findings) != 2 || r.Findings[0].Kind != tt.kind || !strings.HasSuffix(r.Findings[0].Where, "record.json") || r.Findings[1].Kind != tt.kind {
 				t.Errorf("%+v, %v", r.Findings, err)
 			}
 		})
