@@ -115,6 +115,7 @@ func countOf(all []report.Row) counts {
 	return counts{
 		Planned: c.Planned, Graded: c.Graded(), Passed: c.Passed, Failed: c.Failed, Unverified: c.Unverified,
 		Unfinished: c.Unfinished, Infrastructure: c.Infrastructure, Missing: c.NotPlayed,
+		PassedBounds: [2]int{c.Passed, c.Planned - c.Failed}, Reward: c.Reward, RewardBounds: c.Bounds,
 	}
 }
 

@@ -273,4 +273,9 @@ type counts struct {
 	Unfinished     int `json:"unfinished"`
 	Infrastructure int `json:"infrastructure"`
 	Missing        int `json:"missing"`
+
+	// What a rate and the mean could be, whatever became of those that have no verdict.
+	PassedBounds [2]int     `json:"passed_bounds"`
+	Reward       *float64   `json:"reward"` // of those that are graded
+	RewardBounds [2]float64 `json:"reward_bounds"`
 }

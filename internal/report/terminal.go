@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tare"
@@ -136,6 +137,9 @@ func (g grid) writeTable(b *strings.Builder, agents []string, first, width int, 
 		put(label, faint, "", func(a string) field { return field{text: "  " + show(counts[a])} })
 	}
 	total("passed of graded", func(c Counts) string { return fmt.Sprintf("%d of %d", c.Passed, c.Graded()) })
+	if !known {
+		total("passed of planned", func(c Counts) string { return span(c.Passed, c.Planned-c.Failed) + fmt.Sprintf(" of %d", c.Planned) })
+	}
 	proven, played := g.provenTasks()
 	if proven == played && played > 0 {
 		total("score", func(c Counts) string { return number(c.Score) })
@@ -192,7 +196,11 @@ func countLine(c Counts) string {
 	if c.Infrastructure > 0 {
 		s += fmt.Sprintf(" (%d infrastructure)", c.Infrastructure)
 	}
-	return s + fmt.Sprintf(", %d not played; %d unfinished", c.NotPlayed, c.Unfinished)
+	s += fmt.Sprintf(", %d not played; %d unfinished", c.NotPlayed, c.Unfinished)
+	if c.NotPlayed > 0 {
+		s += fmt.Sprintf("; incomplete: %d of %d are graded", c.Graded(), c.Planned)
+	}
+	return s
 }
 
 // heldOut is the note behind the name of a held-out task.
@@ -233,6 +241,14 @@ func number(f *float64) string {
 		return "–"
 	}
 	return fmt.Sprintf("%.2f", *f)
+}
+
+// span is the least and the most that a count could be.
+func span(least, most int) string {
+	if least == most {
+		return strconv.Itoa(least)
+	}
+	return fmt.Sprintf("%d–%d", least, most)
 }
 
 func bounds(b [2]float64) string {
