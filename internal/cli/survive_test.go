@@ -416,3 +416,77 @@ func TestNobodyCanPlay(t *testing.T) {
 		t.Errorf("%v: %s", err, said)
 	}
 }
+
+// TestAnotherGraderJudgesAgain asks again for a run that another grader judged, and of which it said the contrary of what the present one
+// says. All of it is judged again, once, and nothing is played again.
+func TestAnotherGraderJudgesAgain(t *testing.T) {
+	ask := []string{"run", "scenarios/scale_to_three", "--agent", "noop,straight"}
+	now, was := newMachine(t, ""), newMachine(t, "")
+	now.outcomes(1, ask...)
+	from, to := now.open(), was.open()
+	ids, err := from.Runs()
+	if err != nil || len(ids) != 1 {
+		t.Fatal(ids, err)
+	}
+	run := ids[0]
+	judgedByAnother(t, from, to, run)
+	want := []string{"scenarios/scale_to_three noop 1: FAIL route", "scenarios/scale_to_three straight 1: FAIL "}
+	for range 2 { // the second time there is nothing to judge
+		if got := was.outcomes(1, ask...); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q: a failure stays one", got, want)
+		}
+	}
+	if played, err := filepath.Glob(filepath.Join(was.state, "trajectories", "*", "*", "trajectory*.jsonl")); err != nil || len(played) > 0 {
+		t.Errorf("these were played: %q, %v", played, err)
+	}
+	all, err := to.Episodes(run)
+	if err != nil || len(all) != 2 {
+		t.Fatal(len(all), err)
+	}
+	for _, r := range all {
+		v := r.Latest()
+		if len(r.Verdicts) != 2 || v.Grader != tare.GraderDigest() || v.Correction == nil || !slices.Contains(v.Correction.Changed, tare.ChangedGrader) || v.Outcome == r.Verdicts[0].Outcome {
+			t.Errorf("%s: %d verdicts, the latest %s by %s, %+v", r.Record.Trajectory.Episode.Agent, len(r.Verdicts), v.Outcome, v.Grader, v.Correction)
+		}
+	}
+	was.sound(to)
+}
+
+// judgedByAnother copies a run, with verdicts of another grader that say the contrary.
+func judgedByAnother(t *testing.T, from, to *store.DB, run string) {
+	t.Helper()
+	var plan json.RawMessage
+	if err := from.Plan(run, &plan); err != nil {
+		t.Fatal(err)
+	}
+	if err := to.Begin(run, tare.Entry{Schema: "tare.plan/1", Bytes: plan, Hash: tare.HashBytes(plan)}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := from.Episodes(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		v := r.Verdict()
+		v.Grader = "sha256:another"
+		if v.Outcome == tare.Pass {
+			v.Outcome, v.Cause, v.RootGate = tare.Fail, tare.CauseAgent, ""
+		} else {
+			v.Outcome, v.Cause, v.RootGate = tare.Pass, "", ""
+		}
+		record, err := tare.NewEntry(r.Record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		verdict, err := tare.NewEntry(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := to.Save(run, r.Record.Trajectory.Episode, record, verdict); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := to.Ledger().Integrate(); err != nil {
+		t.Fatal(err)
+	}
+}
