@@ -100,6 +100,7 @@ func TestLinksThatStay(t *testing.T) {
 func TestLinksOverLinks(t *testing.T) {
 	intentRefused(t, intentWorld(t), entry{tar.TypeSymlink, "d/l", ".."}, entry{tar.TypeSymlink, "d/m", "l/../kept"})
 	intentRefused(t, intentWorld(t), entry{tar.TypeSymlink, "d/l", "../kept"}, entry{tar.TypeLink, "m", "d/l"}, entry{tar.TypeReg, "m", "changed"})
+	intentRefused(t, intentWorld(t), entry{tar.TypeSymlink, "d/l", "../kept"}, entry{tar.TypeLink, "m", "d/l"})
 }
 
 func TestDirectoriesWhereFilesAre(t *testing.T) {
