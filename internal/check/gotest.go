@@ -364,8 +364,19 @@ func (e event) goResult(id string) tare.TestResult {
 	default:
 		t.Outcome = tare.TestError
 	}
-	t.Phase, t.Class, t.Message, t.InBody = e.When, e.Class, e.Message, e.InBody && e.When == "call"
+	t.Phase, t.Class, t.Message, t.InBody = e.When, e.Class, untimed(e.Message), e.InBody && e.When == "call"
 	return t
+}
+
+// untimed is what a test printed without how long its subtests took, which is another figure each time and would be quoted as a reason.
+func untimed(message string) string {
+	lines := strings.Split(message, "\n")
+	for i, l := range lines {
+		if at := strings.LastIndex(l, " ("); at > 0 && strings.HasPrefix(strings.TrimLeft(l, " "), "--- ") && strings.HasSuffix(l, "s)") {
+			lines[i] = l[:at]
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // asked reports whether nodes, when there are any, cover id: its own, or that of its test.

@@ -389,3 +389,10 @@ func TestGoCommand(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestUntimed(t *testing.T) {
+	const message = "    --- FAIL: TestParse/basic (0.01s)\n        parse_test.go:3: took (1s)\n--- SKIP: TestOther (12.30s)"
+	if got, want := untimed(message), "    --- FAIL: TestParse/basic\n        parse_test.go:3: took (1s)\n--- SKIP: TestOther"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
