@@ -24,7 +24,7 @@ func TestManyPeriodsTakeLittleMemory(t *testing.T) {
 		name, token := c.name, c.token
 		var err error
 		if n := intentMemory(func() { _, _, err = new(Parser).ParseUnverified(token, MapClaims{}) }); n > 5_000_000+uint64(len(token)) {
-			t.Errorf("%s: %d bytes for a token of %d", name, n, len(token))
+			t.Errorf("%s: more than %d bytes for a token of %d", name, 5_000_000+len(token), len(token))
 		}
 		if e, ok := err.(*ValidationError); !ok || e.Errors&ValidationErrorMalformed == 0 {
 			t.Errorf("%s: %v, want a ValidationError of a malformed token", name, err)
