@@ -120,30 +120,46 @@ func tokens(u *tare.Usage) string {
 	return fmt.Sprintf("%d in, %d out", *u.InputTokens, *u.OutputTokens)
 }
 
+// scripted reports whether usage is that of so many of the script's answers, the last but one of which is of other figures than the rest,
+// and of at most more that a client asked for again since the first one was lost to it.
+func scripted(u *tare.Usage, answers, more int) bool {
+	for plain := 0; plain <= max(more, 0); plain++ {
+		for other := 0; plain+other <= max(more, 0); other++ {
+			if tokens(u) == fmt.Sprintf("%d in, %d out", 1200*(answers-1+plain)+1800*(1+other), 80*(answers-1+plain)+20*(1+other)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Real agents of three makers repair a ticket, over MCP alone or in the workspace with their own tools.
 func TestClientsSolve(t *testing.T) {
 	agents := []string{"claude-code", "codex:direct", "pi"}
 	base := model(t, "../../examples/mockmodel/bugfix_inventory.yaml")
 	for name, l := range playClients(t, base, 0, "tickets/bugfix_inventory", agents) {
 		tr := l.record.Trajectory
-		steps, used := 4, "6600 in, 340 out"
+		steps, answers := 4, 5
 		if strings.HasSuffix(name, ":direct") {
-			steps, used = 0, "5400 in, 260 out"
+			steps, answers = 0, 4
 		}
-		if l.Outcome != tare.Pass || tr.Stop != tare.EndTurn || len(tr.Steps) != steps || tokens(tr.Usage) != used {
-			t.Errorf("%s: %s, stop %s (%s), %d calls, %s", name, l.Outcome, tr.Stop, tr.Detail, len(tr.Steps), tokens(tr.Usage))
+		asked, answered := 0, 0
+		for _, e := range tr.Outside.Network {
+			if e.For == tare.ForModel && e.Method == "POST" {
+				asked++
+				if !e.Failed() {
+					answered++
+				}
+			}
+		}
+		if l.Outcome != tare.Pass || tr.Stop != tare.EndTurn || len(tr.Steps) != steps || !scripted(tr.Usage, answers, asked-answers) {
+			t.Errorf("%s: %s, stop %s (%s), %d calls, %s, the gate saw %d requests", name, l.Outcome, tr.Stop, tr.Detail, len(tr.Steps), tokens(tr.Usage), asked)
 		}
 		if !strings.HasPrefix(tr.Final, "Each product is listed once now") {
 			t.Errorf("%s: its last message is %q", name, tr.Final)
 		}
-		asked := 0
-		for _, e := range tr.Outside.Network {
-			if e.For == tare.ForModel && e.Method == "POST" && !e.Failed() {
-				asked++
-			}
-		}
-		if asked < 4 {
-			t.Errorf("%s: the gate saw %d answers of the model: %+v", name, asked, tr.Outside.Network)
+		if answered < 4 {
+			t.Errorf("%s: the gate saw %d answers of the model: %+v", name, answered, tr.Outside.Network)
 		}
 		dialog, err := os.ReadFile(filepath.Join(l.dir, "dialog.jsonl"))
 		if err != nil || bytes.Count(dialog, []byte(`"type":"tool"`)) != 2*steps || !bytes.Contains(dialog, []byte(`"type":"complete","status":"success"`)) {
