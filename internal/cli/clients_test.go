@@ -21,7 +21,7 @@ func clients(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("../../scripts/clients/install").Output()
 	if err != nil {
-		t.Fatalf("the agents and MCP clients that tests drive are not here: %v; 'make need' installs them", err)
+		t.Fatalf("the agents and MCP clients that tests drive are not here: %v; 'make clients' installs them", err)
 	}
 	return strings.TrimSpace(string(out))
 }

@@ -17,19 +17,10 @@ import (
 // openAt opens the queue of a database whose blobs are in a directory.
 func openAt(t *testing.T, address, dir string) (*store.DB, *queue.Queue) {
 	t.Helper()
-	d, err := store.OpenDB(context.Background(), address, store.Options{
+	return openWith(t, address, store.Options{
 		Local: t.TempDir(), Place: "file://" + dir, Adopt: true,
 		Open: func(at string) (store.Place, error) { return bucket.Open(at, "") },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.Close() })
-	q, err := queue.Open(context.Background(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d, q
 }
 
 // TestPlaceGoesAway takes the place of blobs away when the record of an episode is to be kept. It counts only once it is kept whole: by the

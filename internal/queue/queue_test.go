@@ -73,7 +73,12 @@ func postgres(t testing.TB) string {
 // open opens the queue of a database.
 func open(t testing.TB, address string) (*store.DB, *queue.Queue) {
 	t.Helper()
-	d, err := store.OpenDB(context.Background(), address, store.Options{Local: t.TempDir()})
+	return openWith(t, address, store.Options{Local: t.TempDir()})
+}
+
+func openWith(t testing.TB, address string, o store.Options) (*store.DB, *queue.Queue) {
+	t.Helper()
+	d, err := store.OpenDB(context.Background(), address, o)
 	if err != nil {
 		t.Fatal(err)
 	}

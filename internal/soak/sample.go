@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Of rows that are too many for every run of the tests, each day has some, in turn, so that none is left out for ever. Day says
-// which day it is, by TARE_TEST_DAY where a run of another day is to be made again; all is whether TARE_TEST_ALL asks for every row,
-// as make soak does.
+// Day says which day it is, by TARE_TEST_DAY where a run of another day is to be made again; all is whether TARE_TEST_ALL asks for
+// every row, as make soak does. Of rows that are too many for every run of the tests, each day has some, in turn, so that none is left
+// out for ever.
 func Day() (day int, all bool, err error) {
 	day = int(time.Now().Unix() / (24 * 60 * 60))
 	if v := os.Getenv("TARE_TEST_DAY"); v != "" {
