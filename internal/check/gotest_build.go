@@ -277,7 +277,7 @@ func findGoTools(ctx context.Context, sb sandbox.Sandbox) (t goTools, err error)
 		return t, err
 	}
 	sum := tare.HashBytes([]byte(id + string(helpers.Digest())))
-	t.dir = filepath.Join(filepath.Dir(sb.StateDir()), "go-"+string(sum)[len("sha256:"):][:16])
+	t.dir = filepath.Join(sb.LastingDir(), "go-"+string(sum)[len("sha256:"):][:16])
 	if _, err := os.Stat(filepath.Join(t.dir, "ready")); err == nil {
 		return t, nil
 	}
@@ -402,11 +402,15 @@ func (b *goBench) layTools(root string, helpers tare.Tree) error {
 	return nil
 }
 
-// keep moves what prepare made to where it stays, as the caller's own. The mark that it is whole comes last.
+// keep copies what prepare made to where it stays, which may be another disk, as the caller's own. The mark that it is whole comes
+// last.
 func (t goTools) keep(work string) error {
-	made := filepath.Join(work, "t")
-	for _, name := range []string{"cache", "out"} {
-		if err := os.Rename(filepath.Join(work, name), filepath.Join(made, name)); err != nil {
+	made := t.dir + ".new"
+	if err := os.RemoveAll(made); err != nil { // of a program that was killed; the lock is ours
+		return err
+	}
+	for from, to := range map[string]string{"t": "", "cache": "cache", "out": "out"} {
+		if err := os.CopyFS(filepath.Join(made, to), os.DirFS(filepath.Join(work, from))); err != nil {
 			return err
 		}
 	}

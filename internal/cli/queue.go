@@ -272,7 +272,7 @@ func (a *app) gone(p store.Pulse, leases []store.Lease) {
 	a.note("worker %s is gone; %s taken over", p.ID, many(len(leases), "episode"))
 	n, err := sandbox.Reap(a.workdir)
 	if n > 0 || err != nil {
-		a.note("removed what %s left in %s%s", many(n, "program"), cmp.Or(a.workdir, "/var/tmp"), because(err))
+		a.note("removed what %s left in %s%s", many(n, "program"), cmp.Or(a.workdir, "the usual directories"), because(err))
 	}
 }
 

@@ -49,7 +49,7 @@ func TestSoak(t *testing.T) {
 		soakHere(t, dir)
 		return
 	}
-	dir, err := os.MkdirTemp("/var/tmp", "tare-soak-")
+	dir, err := os.MkdirTemp(sandbox.TempDir(), "tare-soak-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ var shared sandbox.Sandbox
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	state, err := os.MkdirTemp("/var/tmp", "tare-test-")
+	state, err := os.MkdirTemp(sandbox.TempDir(), "tare-test-")
 	if err != nil {
 		panic(err)
 	}

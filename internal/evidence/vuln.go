@@ -409,7 +409,7 @@ func (s *VulnChecks) needed(ctx context.Context) (string, error) {
 	for _, r := range s.Task.References {
 		trees = append(trees, s.Task.Seed.Overlay(r.Fix).Overlay(over))
 	}
-	return check.ModuleStore{Dir: filepath.Join(filepath.Dir(s.Sandbox.StateDir()), "modules")}.Needs(ctx, trees...)
+	return check.ModuleStore{Dir: filepath.Join(s.Sandbox.LastingDir(), "modules")}.Needs(ctx, trees...)
 }
 
 // driver lays the driver over what was built and builds it, unless that was done.

@@ -19,7 +19,7 @@ import (
 // openHere opens the bubblewrap backend itself, in a state root of the test.
 func openHere(t *testing.T) *bwrap {
 	t.Helper()
-	root, err := os.MkdirTemp("/var/tmp", "tare-internal-test-")
+	root, err := os.MkdirTemp(TempDir(), "tare-internal-test-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestLockIsOneFile(t *testing.T) {
 func TestClosedStateLeavesNothing(t *testing.T) {
 	root := t.TempDir()
 	if os.Geteuid() == 0 {
-		root = filepath.Join("/var/tmp", fmt.Sprintf("tare-state-test-%d", os.Getpid()))
+		root = filepath.Join(TempDir(), fmt.Sprintf("tare-state-test-%d", os.Getpid()))
 		t.Cleanup(func() { os.RemoveAll(root) })
 	}
 	s, err := openState(root)
@@ -426,7 +426,7 @@ func TestSandboxesHaveUsersOfTheirOwn(t *testing.T) {
 // stateRoot is a state root that every user can reach.
 func stateRoot(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "tare-test-")
+	dir, err := os.MkdirTemp(TempDir(), "tare-test-")
 	if err != nil {
 		t.Fatal(err)
 	}

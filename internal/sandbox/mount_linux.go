@@ -21,7 +21,7 @@ func (b *bwrap) resolveMount(m Mount) (string, error) {
 	if m.Writable && !below(host, b.dir) {
 		return "", fmt.Errorf("mounting at %s: a writable tree must lie below %s", m.Guest, b.dir)
 	}
-	if below(b.dir, host) {
+	if below(b.dir, host) || below(b.lasting, host) {
 		return "", fmt.Errorf("mounting at %s: %s holds the trees of others", m.Guest, host)
 	}
 	if b.mask != "" && below(b.mask, host) {

@@ -2,7 +2,10 @@
 
 package sandbox
 
-import "context"
+import (
+	"context"
+	"os"
+)
 
 func openBwrap(context.Context, Options) (Sandbox, error)   { return nil, notLinux() }
 func openProcess(context.Context, Options) (Sandbox, error) { return nil, notLinux() }
@@ -16,6 +19,9 @@ func Doctor(context.Context, Options) []Finding {
 	u := notLinux()
 	return []Finding{{Name: "linux", Detail: u.Reason, Mend: u.Mend}}
 }
+
+// TempDir is the directory of the system's for what is short-lived.
+func TempDir() string { return os.TempDir() }
 
 // Abandoned lists nothing: there is no sandbox here that could have left something.
 func Abandoned(string) []string { return nil }

@@ -57,11 +57,13 @@ func (o owner) gone() bool {
 // Abandoned lists the state directories below root whose program has ended without removing them, as one does that was killed. "" is
 // the usual root.
 func Abandoned(root string) []string {
-	dirs, _ := filepath.Glob(filepath.Join(rootOf(root), "s*"))
 	var out []string
-	for _, dir := range dirs {
-		if o, ok := readOwner(dir); ok && o.gone() {
-			out = append(out, dir)
+	for _, root := range usualRoots(root) {
+		dirs, _ := filepath.Glob(filepath.Join(root, "s*"))
+		for _, dir := range dirs {
+			if o, ok := readOwner(dir); ok && o.gone() {
+				out = append(out, dir)
+			}
 		}
 	}
 	return out

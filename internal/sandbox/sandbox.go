@@ -26,6 +26,9 @@ type Sandbox interface {
 	Owner() (uid, gid int)
 	// StateDir is the directory below which every writable tree must lie. The owner can pass through it, not list it.
 	StateDir() string
+	// LastingDir is the caller's own directory for what is made once and used by later programs too. Nothing in it is removed at
+	// the end, and no command can write to it where there is isolation.
+	LastingDir() string
 	// NewDir makes a directory below StateDir for the owner, mode 0700. The pattern is that of [os.MkdirTemp]; the
 	// command can read the resulting name in /proc/self/mountinfo, so it must say nothing.
 	NewDir(pattern string) (string, error)
@@ -53,7 +56,7 @@ const (
 // Options say how to open a Sandbox.
 type Options struct {
 	Backend   string // "bwrap" (also when empty) or "process"
-	StateRoot string // where state is kept; default /var/tmp/tare-<uid>
+	StateRoot string // where state is kept; by default tare-<uid> in TempDir, and in /var/tmp what is to last
 	Bridge    string // path of the tare-bridge binary; only runs with forwards need it
 	Cold      bool   // keep no residents: each command starts from nothing
 }

@@ -49,7 +49,7 @@ func testMain(m *testing.M) (int, error) {
 		}
 	}
 	if os.Getenv(envState) == "" {
-		dir, err := os.MkdirTemp("/var/tmp", "tare-sandbox-test-")
+		dir, err := os.MkdirTemp(sandbox.TempDir(), "tare-sandbox-test-")
 		if err != nil {
 			return 0, err
 		}

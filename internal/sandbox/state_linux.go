@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -22,6 +23,7 @@ const dropBase = 64321
 // A state is the part of the file system that a sandbox may write: one directory below a root, removed at the end.
 type state struct {
 	dir      string
+	lasting  string
 	uid, gid int
 	root     bool // the caller is root, so payloads run as another
 	lock     *os.File
@@ -33,44 +35,48 @@ type state struct {
 
 // openState makes the state root and a fresh directory in it.
 func openState(root string) (*state, error) {
-	s := &state{uid: os.Geteuid(), gid: os.Getegid(), kept: map[string]string{}}
-	if s.uid == 0 {
-		s.root = true
+	s := &state{uid: os.Geteuid(), gid: os.Getegid(), root: os.Geteuid() == 0, kept: map[string]string{}}
+	lasting, root := root, root
+	if root == "" {
+		lasting, root = usual(onDisk), usual(TempDir())
 	}
-	root, err := filepath.Abs(rootOf(root))
-	if err != nil {
-		return nil, fmt.Errorf("finding state root: %w", err)
+	var err error
+	if s.lasting, err = s.makeRoot(lasting); err != nil {
+		return nil, err
 	}
-	if err := os.MkdirAll(root, 0o711); err != nil {
-		return nil, &Unavailable{
-			Reason: fmt.Sprintf("cannot make the state root: %v", err),
-			Mend:   "choose a directory that you can write with --workdir",
-		}
-	}
-	if root, err = filepath.EvalSymlinks(root); err != nil {
-		return nil, fmt.Errorf("finding state root: %w", err)
-	}
-	if err := s.trusted(root); err != nil {
+	if root, err = s.makeRoot(root); err != nil {
 		return nil, err
 	}
 	if s.root {
-		s.uid, s.idLock = unusedID(root)
+		s.uid, s.idLock = unusedID(s.lasting)
 		s.gid = s.uid
 	}
-	_, _ = Reap(root) // what others left is in nobody's way
-	sweep(root)
+	for _, r := range slices.Compact([]string{s.lasting, root}) {
+		_, _ = Reap(r) // what others left is in nobody's way
+		sweep(r)
+	}
 	if err := s.makeDir(root); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// rootOf is where state is kept, of which "" is the usual place.
-func rootOf(root string) string {
-	if root == "" {
-		return fmt.Sprintf("/var/tmp/tare-%d", os.Geteuid())
+// makeRoot makes a root, unless it is there, and is its real path.
+func (s *state) makeRoot(root string) (string, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return "", fmt.Errorf("finding state root: %w", err)
 	}
-	return root
+	if err := os.MkdirAll(root, 0o711); err != nil {
+		return "", &Unavailable{
+			Reason: fmt.Sprintf("cannot make the state root: %v", err),
+			Mend:   "choose a directory that you can write with --workdir",
+		}
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return "", fmt.Errorf("finding state root: %w", err)
+	}
+	return root, s.trusted(root)
 }
 
 // makeDir makes the directory of this state's own.
@@ -206,6 +212,7 @@ func sweep(root string) {
 
 func (s *state) Owner() (uid, gid int) { return s.uid, s.gid }
 func (s *state) StateDir() string      { return s.dir }
+func (s *state) LastingDir() string    { return s.lasting }
 
 func (s *state) NewDir(pattern string) (string, error) {
 	dir, err := os.MkdirTemp(s.dir, pattern)

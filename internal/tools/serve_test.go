@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 // run opens the sandbox that the tests share: to open one tries the machine out, which takes a while.
 func run(m *testing.M) int {
-	state, err := os.MkdirTemp("/var/tmp", "tare-test-")
+	state, err := os.MkdirTemp(sandbox.TempDir(), "tare-test-")
 	if err != nil {
 		panic(err)
 	}
@@ -226,7 +226,7 @@ func sleepers(t *testing.T, marker string) []string {
 
 // TestStdioProcess: a server that is a process of its own, as clients start it.
 func TestStdioProcess(t *testing.T) {
-	base, err := os.MkdirTemp("/var/tmp", "tare-test-")
+	base, err := os.MkdirTemp(sandbox.TempDir(), "tare-test-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -527,7 +527,7 @@ func TestNoHostPaths(t *testing.T) {
 	b.call("list_files", nil)
 	b.call("git_diff", nil)
 	for _, s := range b.steps {
-		for _, secret := range []string{"/var/tmp", "bwrap", filepath.Base(b.cfg.Sandbox.StateDir())} {
+		for _, secret := range []string{sandbox.TempDir(), "bwrap", filepath.Base(b.cfg.Sandbox.StateDir())} {
 			echo := strings.Contains(string(s.Call.Args), secret)  // the agent's own words
 			link := s.Call.Tool == "git_diff" && secret != "bwrap" // and its own link's target
 			if strings.Contains(s.Observation.Preview, secret) && !echo && !link {

@@ -173,7 +173,7 @@ func (s *suite) copyOfSelf(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	dir, err := os.MkdirTemp("/var/tmp", "tare-test-")
+	dir, err := os.MkdirTemp(sandbox.TempDir(), "tare-test-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -194,7 +194,7 @@ func (s *suite) refusedMounts(t *testing.T) {
 	}
 	for _, m := range []sandbox.Mount{
 		{Host: "/"}, {Host: "/usr/local"}, {Host: "/etc"}, {Host: "/root"}, {Host: "/usr/../etc"}, {Host: link},
-		{Host: s.sb.StateDir()}, {Host: filepath.Dir(s.sb.StateDir())}, {Host: "/var/tmp", Writable: true},
+		{Host: s.sb.StateDir()}, {Host: filepath.Dir(s.sb.StateDir())}, {Host: s.sb.LastingDir()}, {Host: "/var/tmp", Writable: true},
 		{Host: "/usr/share", Writable: true}, {Host: filepath.Dir(os.Args[0])}, {Host: filepath.Join(dir, "missing")},
 	} {
 		m.Guest = "/m"

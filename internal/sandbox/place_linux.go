@@ -1,0 +1,83 @@
+package sandbox
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Where state is kept unless a place is named. Trees are made and removed by the thousand, and a disk may take that ill: ext4 without
+// a journal passes over every inode that was removed in the last seconds before it gives out another, so that each run is slower than
+// the one before it.
+const (
+	inMemory = "/dev/shm"
+	onDisk   = "/var/tmp"
+
+	enoughMemory = 6 << 30 // bytes: what eight jobs with a compiler each were seen to hold, several times over
+)
+
+// usual is the state root of this user's below dir.
+func usual(dir string) string { return filepath.Join(dir, fmt.Sprintf("tare-%d", os.Geteuid())) }
+
+// TempDir is the directory of the system's below which state is kept when no root is named: one in memory where there is plenty of
+// it, else one on the disk. What is to outlive the program does not belong there.
+func TempDir() string {
+	if roomInMemory(inMemory) {
+		return inMemory
+	}
+	return onDisk
+}
+
+// usualRoots are the places where state may be that is kept under root, of which "" is the usual one.
+func usualRoots(root string) []string {
+	if root != "" {
+		return []string{root}
+	}
+	return []string{usual(onDisk), usual(inMemory)}
+}
+
+// roomInMemory reports whether dir holds its files in memory, programs among them, and there is enough of that: free in dir, free in
+// the machine, and not kept from this program by a control group.
+func roomInMemory(dir string) bool {
+	var fs unix.Statfs_t
+	if unix.Statfs(dir, &fs) != nil || fs.Type != unix.TMPFS_MAGIC || fs.Flags&unix.ST_NOEXEC != 0 {
+		return false
+	}
+	mounts, err1 := os.ReadFile("/proc/self/mounts")
+	self, err2 := os.ReadFile("/proc/self/cgroup")
+	meminfo, err3 := os.ReadFile("/proc/meminfo")
+	return err1 == nil && err2 == nil && err3 == nil && unix.Access(dir, unix.W_OK|unix.X_OK) == nil &&
+		int64(fs.Bavail)*fs.Bsize >= enoughMemory && available(meminfo) >= enoughMemory &&
+		allowed(candidates(string(mounts), string(self))) >= enoughMemory
+}
+
+// available is how much memory a new program can have, in bytes, by the content of /proc/meminfo; 0 when it does not say.
+func available(meminfo []byte) int64 {
+	for line := range bytes.Lines(meminfo) {
+		if f := bytes.Fields(line); len(f) == 3 && string(f[0]) == "MemAvailable:" && string(f[2]) == "kB" {
+			n, err := strconv.ParseInt(string(f[1]), 10, 64)
+			if err != nil {
+				return 0
+			}
+			return n << 10
+		}
+	}
+	return 0
+}
+
+// allowed is the least of the limits on memory of the groups, in bytes.
+func allowed(groups []group) int64 {
+	least := int64(1) << 62
+	for _, g := range groups {
+		for _, name := range []string{"memory.max", "memory.limit_in_bytes"} {
+			if n := g.number(name); n > 0 { // "max" is no number, and one that is not there is none
+				least = min(least, n)
+			}
+		}
+	}
+	return least
+}
