@@ -315,10 +315,14 @@ func failing(task *tare.Task, r run.Result) []string {
 	return out
 }
 
-// idle lists the hidden cases that stop no control: were such a case wrong or gone, no row would tell.
+// idle lists the hidden cases that stop no control: were such a case wrong or gone, no row would tell. An adversary that brings the
+// probe down fails all of them, whatever they ask, so that its rows do not count.
 func idle(task *tare.Task, rows []Row) []string {
 	used := map[string]bool{}
 	for _, r := range rows {
+		if r.Origin == tare.FromAdversary {
+			continue
+		}
 		for _, id := range r.Stops {
 			used[id] = true
 		}

@@ -76,6 +76,33 @@ func judge(verdicts map[string]tare.Verdict, alter func(name string, n int, v *t
 	}
 }
 
+// TestAdversaryStopsNoCase has an adversary that lets the probe answer nothing at all.
+func TestAdversaryStopsNoCase(t *testing.T) {
+	task, verdicts := fixture()
+	task.References = []tare.Reference{{Name: "a"}} // without one no adversary fits
+	verdicts["breaks@seed"] = verdicts["seed"]
+	answered := judge(verdicts, nil)
+	silent := func(ctx context.Context, task *tare.Task, c tare.Control, pass int) (run.Result, error) {
+		res, err := answered(ctx, task, c, pass)
+		if c.Origin == tare.FromAdversary {
+			res.Record.Evidence.Runs[0].Cases = nil
+		}
+		return res, err
+	}
+	breaks := []*suite.Adversary{{Name: "breaks", Kind: suite.Any, Rows: []suite.AdversaryRow{{Base: suite.OnSeed, AsSeed: true}}}}
+	table, err := proof.Prove(t.Context(), task, silent, proof.Options{Adversaries: breaks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := slices.IndexFunc(table.Rows, func(r proof.Row) bool { return r.Control == "breaks@seed" })
+	if row < 0 || len(table.Rows[row].Stops) != 2 {
+		t.Fatalf("the adversary's row: %+v", table.Rows)
+	}
+	if !slices.Equal(table.Idle, []string{"idle"}) {
+		t.Errorf("idle cases: %v", table.Idle)
+	}
+}
+
 func TestProofHolds(t *testing.T) {
 	task, verdicts := fixture()
 	table, err := proof.Prove(t.Context(), task, judge(verdicts, nil), proof.Options{Jobs: 2, Adversaries: unfit()})
