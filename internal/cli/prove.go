@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,11 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"tare"
 	"tare/internal/evidence"
@@ -75,6 +78,7 @@ file against this binary, its suites and, where it is there, the adapter; it pla
 			}
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
 			defer stop()
+			defer sparing()()
 			return a.withRig(ctx, func(ctx context.Context, r *rig) error {
 				if err := a.canKeep(flags.markdown, out); err != nil {
 					return err
@@ -123,53 +127,102 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 	if err != nil {
 		return nil, err
 	}
-	var tables []proof.Table
 	r.inner = max(2, runtime.NumCPU()/flags.jobs) // half of a run is waiting for the kernel to make and unmake a sandbox
 	bar := a.progress()
 	defer bar.clear()
 	var cheaters []*suite.Adversary
 	if !flags.controlsOnly && !flags.sweepOnly {
-		var err error
 		if cheaters, err = adversaries(); err != nil {
 			return nil, err
 		}
 	}
-	for i, t := range tasks {
-		o := proof.Options{Jobs: flags.jobs, Passes: flags.passes, Adversaries: cheaters, Rejudge: r.rejudge, Progress: func(done, all int) {
-			bar.say("task %d of %d, control %d of %d: %s", i+1, len(tasks), done, all, t.ID)
-		}}
-		if t.Kind != tare.Ticket {
-			o.Adversaries = nil // these change the files of tickets
-		}
-		if t.Kind == tare.Vuln && !flags.controlsOnly && !flags.sweepOnly {
-			o.Mutation = r.mutation()
-			o.MutantProgress = func(done, all int) { bar.say("task %d of %d, mutant %d of %d: %s", i+1, len(tasks), done, all, t.ID) }
-		}
-		if t.Kind == tare.Scenario && flags.controlsOnly {
-			o.Rejudge = nil // which judges the variants
-		}
-		switch {
-		case flags.sweepOnly:
-			o.Passes, o.Rejudge = 1, nil
-			o.Controls = inSweep(t)
-		case len(flags.rows) > 0:
-			if err := haveRows(t, cheaters, flags.rows); err != nil {
-				return tables, err
-			}
-			o.Controls = func(c tare.Control) bool { return slices.Contains(flags.rows, c.Name) }
-		}
-		table, err := proof.Prove(ctx, t, r.passes(), o)
-		if err != nil {
-			return tables, err
-		}
-		tables = append(tables, table)
-		if table.Controls && table.Passes > 1 {
-			if err := a.certify(table, t); err != nil {
-				return tables, err
-			}
+	tables := make([]proof.Table, len(tasks))
+	said := func(i int, what string) func(done, all int) {
+		return func(done, all int) {
+			bar.say("task %d of %d, %s %d of %d: %s", i+1, len(tasks), what, done, all, tasks[i].ID)
 		}
 	}
-	return tables, nil
+	one := func(ctx context.Context, i int) (err error) {
+		o, err := r.proofOptions(tasks[i], cheaters, flags, said(i, "control"), said(i, "mutant"))
+		if err == nil {
+			tables[i], err = proof.Prove(ctx, tasks[i], r.passes(), o)
+		}
+		if err == nil && tables[i].Controls && tables[i].Passes > 1 {
+			err = a.certify(tables[i], tasks[i])
+		}
+		return err
+	}
+	beside := 1
+	if flags.sweepOnly {
+		beside = 2 // the four states of a task end one by one, and leave processors idle
+	}
+	n, err := inTurn(ctx, len(tasks), beside, one)
+	return tables[:n], err
+}
+
+// sparing keeps this program small while it plays thousands of rows, beside compilers and interpreters that need memory more: what it
+// has at one time is a third of what it would let pile up. Who sets GOGC or GOMEMLIMIT is obeyed. It returns what ends that.
+func sparing() (end func()) {
+	percent, limit := -1, int64(-1)
+	if os.Getenv("GOGC") == "" {
+		percent = debug.SetGCPercent(50)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		limit = debug.SetMemoryLimit(96 << 20)
+	}
+	return func() {
+		if percent >= 0 {
+			debug.SetGCPercent(percent)
+		}
+		if limit >= 0 {
+			debug.SetMemoryLimit(limit)
+		}
+	}
+}
+
+// inTurn does the first to the last of n things, a few beside each other, until one fails. It returns how many of the first were done.
+func inTurn(ctx context.Context, n, beside int, do func(ctx context.Context, i int) error) (done int, err error) {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(beside)
+	ended := make([]bool, n)
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		g.Go(func() error {
+			err := context.Cause(ctx)
+			if err == nil {
+				err = do(ctx, i)
+			}
+			ended[i] = err == nil
+			return err
+		})
+	}
+	err = g.Wait()
+	if i := slices.Index(ended, false); i >= 0 {
+		return i, cmp.Or(err, context.Cause(ctx))
+	}
+	return n, err
+}
+
+// proofOptions says how a task is proven. Both functions are told of progress.
+func (r *rig) proofOptions(t *tare.Task, cheaters []*suite.Adversary, flags proofFlags, control, mutant func(done, all int)) (proof.Options, error) {
+	o := proof.Options{Jobs: flags.jobs, Passes: flags.passes, Adversaries: cheaters, Rejudge: r.rejudge, Progress: control}
+	if t.Kind != tare.Ticket {
+		o.Adversaries = nil // these change the files of tickets
+	}
+	if t.Kind == tare.Vuln && !flags.controlsOnly && !flags.sweepOnly {
+		o.Mutation, o.MutantProgress = r.mutation(), mutant
+	}
+	if t.Kind == tare.Scenario && flags.controlsOnly {
+		o.Rejudge = nil // which judges the variants
+	}
+	switch {
+	case flags.sweepOnly:
+		o.Passes, o.Rejudge = 1, nil
+		o.Controls = inSweep(t)
+	case len(flags.rows) > 0:
+		o.Controls = func(c tare.Control) bool { return slices.Contains(flags.rows, c.Name) }
+		return o, haveRows(t, cheaters, flags.rows)
+	}
+	return o, nil
 }
 
 // haveRows checks that a task has all the controls that were asked for: a row that is not there is not a row that holds.
