@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -304,11 +305,13 @@ func (a *app) interrupts(ctx context.Context) (out context.Context, stop <-chan 
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt)
 	finished := make(chan struct{})
+	var interrupted atomic.Bool
 	go func() {
 		for n := 0; ; n++ {
 			select {
 			case <-signals:
 				if n == 0 {
+					interrupted.Store(true)
 					a.note("\ninterrupted: finishing what is running; once more to stop now")
 					halt()
 				} else {
@@ -320,7 +323,9 @@ func (a *app) interrupts(ctx context.Context) (out context.Context, stop <-chan 
 		}
 	}()
 	return out, stopping, halt, func() {
-		signal.Stop(signals)
+		if !interrupted.Load() { // the program is about to end: one more must not kill it while it clears up and says what it kept
+			signal.Stop(signals)
+		}
 		close(finished)
 		giveUp()
 	}

@@ -63,20 +63,21 @@ func openBwrap(ctx context.Context, o Options) (Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := openState(o.StateRoot)
+	groups := openCgroupsHere()
+	st, err := openState(o.StateRoot, groups != nil)
 	if err != nil {
+		groups.close()
 		return nil, err
 	}
 	b := &bwrap{
-		state: st, program: program, seccomp: seccompFilter(), processes: processFlag(), mask: self(),
+		state: st, groups: groups, program: program, seccomp: seccompFilter(), processes: processFlag(), mask: self(),
 		cold: o.Cold,
 	}
 	b.bridge = sync.OnceValues(func() (string, error) { return b.stage(o.Bridge) })
 	if err := b.prepare(); err != nil {
-		st.Close()
+		b.Close()
 		return nil, err
 	}
-	b.groups = openCgroupsHere()
 	if err := b.choose(ctx); err != nil {
 		b.Close()
 		return nil, err

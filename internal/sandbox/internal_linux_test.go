@@ -144,7 +144,7 @@ func TestClosedStateLeavesNothing(t *testing.T) {
 		root = filepath.Join(TempDir(), fmt.Sprintf("tare-state-test-%d", os.Getpid()))
 		t.Cleanup(func() { os.RemoveAll(root) })
 	}
-	s, err := openState(root)
+	s, err := openState(root, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -395,11 +395,11 @@ func TestSetupIsTriedAgain(t *testing.T) {
 // TestSandboxesHaveUsersOfTheirOwn opens two side by side, as two programs would.
 func TestSandboxesHaveUsersOfTheirOwn(t *testing.T) {
 	root := stateRoot(t)
-	first, err := openState(root)
+	first, err := openState(root, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := openState(root)
+	second, err := openState(root, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -409,7 +409,7 @@ func TestSandboxesHaveUsersOfTheirOwn(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	third, err := openState(root)
+	third, err := openState(root, true)
 	if err != nil {
 		t.Fatal(err)
 	}

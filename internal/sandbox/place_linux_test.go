@@ -69,3 +69,22 @@ func TestUsualRoots(t *testing.T) {
 		t.Errorf("a root that was named: %v", got)
 	}
 }
+
+// TestUnboundedStaysOnDisk: where a run's memory has no bound, neither would what it writes.
+func TestUnboundedStaysOnDisk(t *testing.T) {
+	for bounded, want := range map[bool]string{false: onDisk, true: TempDir()} {
+		s, err := openState("", bounded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := filepath.Dir(filepath.Dir(s.StateDir())); got != want {
+			t.Errorf("bounded %v: state below %s, want %s", bounded, got, want)
+		}
+		if got := filepath.Dir(s.LastingDir()); got != onDisk {
+			t.Errorf("bounded %v: what lasts is below %s", bounded, got)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -30,12 +30,14 @@ func openProcess(_ context.Context, o Options) (Sandbox, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, &Unavailable{Reason: fmt.Sprintf("cannot adopt orphans: %v", err), Mend: "use the bwrap backend"}
 	}
-	st, err := openState(o.StateRoot)
+	groups := openCgroupsHere()
+	st, err := openState(o.StateRoot, groups != nil)
 	if err != nil {
+		groups.close()
 		return nil, err
 	}
 	return &process{
-		state: st, groups: openCgroupsHere(), processes: processFlag(), live: map[*processTree]bool{},
+		state: st, groups: groups, processes: processFlag(), live: map[*processTree]bool{},
 	}, nil
 }
 

@@ -33,12 +33,16 @@ type state struct {
 	kept map[string]string // by name
 }
 
-// openState makes the state root and a fresh directory in it.
-func openState(root string) (*state, error) {
+// openState makes the state root and a fresh directory in it. Where no control group bounds the memory of runs, what they write stays on
+// the disk: memory that a hostile one fills is everybody's.
+func openState(root string, bounded bool) (*state, error) {
 	s := &state{uid: os.Geteuid(), gid: os.Getegid(), root: os.Geteuid() == 0, kept: map[string]string{}}
 	lasting, root := root, root
 	if root == "" {
-		lasting, root = usual(onDisk), usual(TempDir())
+		lasting, root = usual(onDisk), usual(onDisk)
+		if bounded {
+			root = usual(TempDir())
+		}
 	}
 	var err error
 	if s.lasting, err = s.makeRoot(lasting); err != nil {

@@ -13,11 +13,15 @@ import (
 )
 
 // Killing sends SIGKILL to one process after the other, drawn by r among those below this one, about every so often until
-// ctx ends. It says how many it killed.
+// ctx ends, and a first one soon: what goes on meanwhile may not take long. It says how many it killed.
 func Killing(ctx context.Context, log *Log, r *rand.Rand, every time.Duration) int {
 	killed := 0
 	for {
-		timer := time.NewTimer(every/2 + time.Duration(r.Int64N(int64(every))))
+		pause := every/2 + time.Duration(r.Int64N(int64(every)))
+		if killed == 0 {
+			pause /= 10
+		}
+		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
