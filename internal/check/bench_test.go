@@ -17,7 +17,7 @@ func BenchmarkThreeTests(b *testing.B) {
 	for _, cold := range []bool{false, true} {
 		name := map[bool]string{false: "warm", true: "cold"}[cold]
 		b.Run(name, func(b *testing.B) {
-			sb, err := sandbox.Open(b.Context(), sandbox.Options{Cold: cold})
+			sb, err := sandbox.Open(b.Context(), sandbox.Options{InMemory: true, Cold: cold})
 			if err != nil {
 				b.Fatal(err)
 			}

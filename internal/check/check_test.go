@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { os.Exit(withBox(m)) }
 
 func withBox(m *testing.M) int {
 	var err error
-	box, err = sandbox.Open(context.Background(), sandbox.Options{Backend: os.Getenv("TARE_TEST_SANDBOX")})
+	box, err = sandbox.Open(context.Background(), sandbox.Options{InMemory: true, Backend: os.Getenv("TARE_TEST_SANDBOX")})
 	if err != nil {
 		panic(err)
 	}

@@ -76,7 +76,7 @@ func TestWarmIsCold(t *testing.T) {
 	if box.Isolation() != sandbox.IsolationBwrap {
 		t.Skipf("isolation %s has no warm runs", box.Isolation())
 	}
-	cold, err := sandbox.Open(context.Background(), sandbox.Options{Cold: true})
+	cold, err := sandbox.Open(context.Background(), sandbox.Options{InMemory: true, Cold: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,13 +74,14 @@ type app struct {
 	limits   map[string]int          // of agents and providers
 	carried  []store.Suite           // of tasks that are not built in
 
-	format  string
-	quiet   bool
-	noColor bool
-	state   string
-	workdir string
-	backend string
-	cold    bool
+	format   string
+	quiet    bool
+	noColor  bool
+	state    string
+	workdir  string
+	inMemory bool // keep workspaces there, where there is room: for a command that knows what it plays
+	backend  string
+	cold     bool
 
 	adapters *standings // nil: what certificates say of adapters is read each time
 }
@@ -164,7 +165,7 @@ interrupted, what was finished is kept.`,
 	f.StringVar(&a.state, "state", envOr("TARE_STATE", ".tare"), "directory that keeps runs and proofs (TARE_STATE)")
 	f.StringVar(&a.db, "db", os.Getenv("TARE_DB"), "where runs are kept (TARE_DB): postgres://…, sqlite:FILE, or files; default: SQLite in the state directory")
 	f.StringVar(&a.blobs, "blobs", os.Getenv("TARE_BLOBS"), "where a database keeps long records (TARE_BLOBS): file:///DIR, s3://BUCKET, gs://BUCKET, azblob://CONTAINER; it remembers the first")
-	f.StringVar(&a.workdir, "workdir", os.Getenv("TARE_WORKDIR"), "directory for workspaces while they are in use (TARE_WORKDIR); default tare-UID in /dev/shm, or in /var/tmp when memory is short")
+	f.StringVar(&a.workdir, "workdir", os.Getenv("TARE_WORKDIR"), "directory for workspaces while they are in use (TARE_WORKDIR); default /var/tmp/tare-UID, and for proofs /dev/shm/tare-UID where there is room")
 	f.StringVar(&a.backend, "sandbox", "bwrap", "bwrap, or process: no isolation, only limits")
 	f.BoolVar(&a.cold, "cold", false, "start an interpreter anew for each run, rather than fork one that is kept ready")
 	root.AddCommand(a.demo(), a.list(), a.show(), a.run(), a.grade(), a.regrade(), a.judge(), a.review(), a.ledger(), a.prove(), a.canary(), a.diff(), a.experiment(), a.mcp(), a.patchd(), a.mockmodel(), a.new(), a.shell(), a.report(), a.doctor(), a.version(),

@@ -79,6 +79,7 @@ file against this binary, its suites and, where it is there, the adapter; it pla
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
 			defer stop()
 			defer sparing()()
+			a.inMemory = adapter == "" // what the controls of a suite write is known, what an agent will is not
 			return a.withRig(ctx, func(ctx context.Context, r *rig) error {
 				if err := a.canKeep(flags.markdown, out); err != nil {
 					return err

@@ -161,7 +161,7 @@ func (a *app) sourced(ctx context.Context, t *tare.Task) (*tare.Task, error) {
 }
 
 func (a *app) sandboxOptions() sandbox.Options {
-	return sandbox.Options{Backend: a.backend, StateRoot: a.workdir, Bridge: a.bridgeAt(), Cold: a.cold}
+	return sandbox.Options{Backend: a.backend, StateRoot: a.workdir, InMemory: a.inMemory, Bridge: a.bridgeAt(), Cold: a.cold}
 }
 
 // unavailable says what mends a machine that cannot grade.

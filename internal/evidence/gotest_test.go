@@ -57,7 +57,7 @@ const (
 func TestGo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
-	sb, err := sandbox.Open(ctx, sandbox.Options{})
+	sb, err := sandbox.Open(ctx, sandbox.Options{InMemory: true})
 	if err != nil {
 		t.Fatal(err)
 	}

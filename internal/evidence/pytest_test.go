@@ -54,7 +54,7 @@ const (
 func TestPytest(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 	defer cancel()
-	sb, err := sandbox.Open(ctx, sandbox.Options{})
+	sb, err := sandbox.Open(ctx, sandbox.Options{InMemory: true})
 	if err != nil {
 		t.Fatal(err)
 	}

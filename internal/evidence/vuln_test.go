@@ -19,7 +19,7 @@ func opened(t *testing.T) (context.Context, sandbox.Sandbox) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	t.Cleanup(cancel)
-	sb, err := sandbox.Open(ctx, sandbox.Options{})
+	sb, err := sandbox.Open(ctx, sandbox.Options{InMemory: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	sb, err := sandbox.Open(t.Context(), sandbox.Options{})
+	sb, err := sandbox.Open(t.Context(), sandbox.Options{InMemory: true})
 	if err != nil {
 		t.Fatal(err)
 	}

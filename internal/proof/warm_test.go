@@ -34,7 +34,7 @@ func TestWarmEvidence(t *testing.T) {
 	}
 	boxes := map[bool]sandbox.Sandbox{}
 	for _, cold := range []bool{false, true} {
-		sb, err := sandbox.Open(t.Context(), sandbox.Options{Cold: cold})
+		sb, err := sandbox.Open(t.Context(), sandbox.Options{InMemory: true, Cold: cold})
 		if err != nil {
 			t.Fatal(err)
 		}

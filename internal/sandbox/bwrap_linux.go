@@ -64,7 +64,7 @@ func openBwrap(ctx context.Context, o Options) (Sandbox, error) {
 		return nil, err
 	}
 	groups := openCgroupsHere()
-	st, err := openState(o.StateRoot, groups != nil)
+	st, err := openState(o.StateRoot, o.InMemory && groups != nil)
 	if err != nil {
 		groups.close()
 		return nil, err

@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where state is kept unless a place is named. Trees are made and removed by the thousand, and a disk may take that ill: ext4 without
-// a journal passes over every inode that was removed in the last seconds before it gives out another, so that each run is slower than
-// the one before it.
+// Where state is kept unless a place is named. On the disk a run may write what it likes; in memory that counts as its own, so that it
+// is for those alone who know what will run, as a proof does. There trees are made and removed by the thousand, and a disk may take that
+// ill: ext4 without a journal passes over every inode that was removed in the last seconds before it gives out another, so that each run
+// is slower than the one before it.
 const (
 	inMemory = "/dev/shm"
 	onDisk   = "/var/tmp"
@@ -23,8 +24,8 @@ const (
 // usual is the state root of this user's below dir.
 func usual(dir string) string { return filepath.Join(dir, fmt.Sprintf("tare-%d", os.Geteuid())) }
 
-// TempDir is the directory of the system's below which state is kept when no root is named: one in memory where there is plenty of
-// it, else one on the disk. What is to outlive the program does not belong there.
+// TempDir is a directory of the system's for what is short-lived: one in memory where there is plenty of it, else one on the disk. What
+// is to outlive the program does not belong there.
 func TempDir() string {
 	if roomInMemory(inMemory) {
 		return inMemory
@@ -69,13 +70,15 @@ func available(meminfo []byte) int64 {
 	return 0
 }
 
-// allowed is the least of the limits on memory of the groups, in bytes.
+// allowed is the least that the limits of the groups, and of those that they lie in, leave of memory, in bytes.
 func allowed(groups []group) int64 {
 	least := int64(1) << 62
 	for _, g := range groups {
-		for _, name := range []string{"memory.max", "memory.limit_in_bytes"} {
-			if n := g.number(name); n > 0 { // "max" is no number, and one that is not there is none
-				least = min(least, n)
+		for ; g.dir != "/" && g.dir != "."; g.dir = filepath.Dir(g.dir) {
+			for limit, used := range map[string]string{"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_in_bytes"} {
+				if n := g.number(limit); n > 0 { // "max" is no number, and one that is not there is none
+					least = min(least, n-max(0, g.number(used)))
+				}
 			}
 		}
 	}

@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestAvailable(t *testing.T) {
@@ -24,7 +26,8 @@ func TestAvailable(t *testing.T) {
 func TestAllowed(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"v2/memory.max": "3000\n", "open/memory.max": "max\n", "v1/memory.limit_in_bytes": "2000\n",
+		"v2/memory.max": "3000\n", "open/memory.max": "max\n", "v1/memory.limit_in_bytes": "2000\n", "v2/inner/memory.max": "max\n",
+		"used/memory.max": "3000\n", "used/memory.current": "1200\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
@@ -43,7 +46,8 @@ func TestAllowed(t *testing.T) {
 		groups []group
 		want   int64
 	}{
-		{nil, 1 << 62}, {at("open", "none"), 1 << 62}, {at("v2", "open"), 3000}, {at("v2", "v1"), 2000},
+		{nil, 1 << 62}, {at("open", "none"), 1 << 62}, {at("v2", "open"), 3000}, {at("v2", "v1"), 2000}, {at("v2/inner"), 3000},
+		{at("used"), 1800},
 	} {
 		if got := allowed(c.groups); got != c.want {
 			t.Errorf("%v: %d, want %d", c.groups, got, c.want)
@@ -70,21 +74,65 @@ func TestUsualRoots(t *testing.T) {
 	}
 }
 
-// TestUnboundedStaysOnDisk: where a run's memory has no bound, neither would what it writes.
-func TestUnboundedStaysOnDisk(t *testing.T) {
-	for bounded, want := range map[bool]string{false: onDisk, true: TempDir()} {
-		s, err := openState("", bounded)
+// TestPlaces: state is in memory only for who asks for it, and what lasts never is.
+func TestPlaces(t *testing.T) {
+	for memory, want := range map[bool]string{false: onDisk, true: TempDir()} {
+		s, err := openState("", memory)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := filepath.Dir(filepath.Dir(s.StateDir())); got != want {
-			t.Errorf("bounded %v: state below %s, want %s", bounded, got, want)
+			t.Errorf("in memory %v: state below %s, want %s", memory, got, want)
 		}
 		if got := filepath.Dir(s.LastingDir()); got != onDisk {
-			t.Errorf("bounded %v: what lasts is below %s", bounded, got)
+			t.Errorf("in memory %v: what lasts is below %s", memory, got)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestLinkForRoot has a link where the usual root should be, as somebody else could have put there. What it leads to stays as it is.
+func TestLinkForRoot(t *testing.T) {
+	dir := t.TempDir()
+	private, link := filepath.Join(dir, "private"), filepath.Join(dir, "tare-0")
+	if err := errors.Join(os.Mkdir(private, 0o700), os.Symlink(private, link)); err != nil {
+		t.Fatal(err)
+	}
+	s := &state{root: os.Geteuid() == 0}
+	var u *Unavailable
+	if got, err := s.makeRoot(link, true); !errors.As(err, &u) {
+		t.Errorf("a link was taken: %s, %v", got, err)
+	}
+	if info, err := os.Stat(private); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("what it leads to: %v, %v", info.Mode(), err)
+	}
+}
+
+// TestClearsBothPlaces has what a program left in memory that was killed, when the next one is on the disk.
+func TestClearsBothPlaces(t *testing.T) {
+	if TempDir() != inMemory {
+		t.Log("no room in memory: there is one place only")
+	}
+	s, err := openState("", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := s.StateDir()
+	s.lock.Close()
+	old := time.Now().Add(-time.Hour)
+	if err := errors.Join(os.Remove(filepath.Join(left, ownerName)), os.Chtimes(left, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	next, err := openState("", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if isDir(left) {
+		t.Errorf("%s is still there", left)
+	}
+	if err := errors.Join(next.Close(), s.Close()); err != nil {
+		t.Error(err)
 	}
 }

@@ -31,7 +31,7 @@ func openProcess(_ context.Context, o Options) (Sandbox, error) {
 		return nil, &Unavailable{Reason: fmt.Sprintf("cannot adopt orphans: %v", err), Mend: "use the bwrap backend"}
 	}
 	groups := openCgroupsHere()
-	st, err := openState(o.StateRoot, groups != nil)
+	st, err := openState(o.StateRoot, o.InMemory && groups != nil)
 	if err != nil {
 		groups.close()
 		return nil, err

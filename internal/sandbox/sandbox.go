@@ -56,7 +56,8 @@ const (
 // Options say how to open a Sandbox.
 type Options struct {
 	Backend   string // "bwrap" (also when empty) or "process"
-	StateRoot string // where state is kept; by default tare-<uid> in TempDir, and in /var/tmp what is to last
+	StateRoot string // where state is kept; default /var/tmp/tare-<uid>
+	InMemory  bool   // without a StateRoot: keep in memory what does not last, where TempDir is there. For who knows what will run.
 	Bridge    string // path of the tare-bridge binary; only runs with forwards need it
 	Cold      bool   // keep no residents: each command starts from nothing
 }

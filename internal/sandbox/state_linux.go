@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -33,40 +32,52 @@ type state struct {
 	kept map[string]string // by name
 }
 
-// openState makes the state root and a fresh directory in it. Where no control group bounds the memory of runs, what they write stays on
-// the disk: memory that a hostile one fills is everybody's.
-func openState(root string, bounded bool) (*state, error) {
+// openState makes the state root and a fresh directory in it: in memory if that is wanted, no root is named and there is room.
+func openState(root string, memory bool) (*state, error) {
 	s := &state{uid: os.Geteuid(), gid: os.Getegid(), root: os.Geteuid() == 0, kept: map[string]string{}}
-	lasting, root := root, root
-	if root == "" {
-		lasting, root = usual(onDisk), usual(onDisk)
-		if bounded {
-			root = usual(TempDir())
-		}
+	usually := root == ""
+	if usually {
+		root = usual(onDisk)
 	}
 	var err error
-	if s.lasting, err = s.makeRoot(lasting); err != nil {
+	if s.lasting, err = s.makeRoot(root, usually); err != nil {
 		return nil, err
 	}
-	if root, err = s.makeRoot(root); err != nil {
-		return nil, err
+	root = s.lasting
+	if usually && memory && TempDir() == inMemory {
+		if m, err := s.makeRoot(usual(inMemory), true); err == nil { // somebody may have put something else there
+			root = m
+		}
 	}
 	if s.root {
 		s.uid, s.idLock = unusedID(s.lasting)
 		s.gid = s.uid
 	}
-	for _, r := range slices.Compact([]string{s.lasting, root}) {
-		_, _ = Reap(r) // what others left is in nobody's way
-		sweep(r)
-	}
+	s.clearAway(usually)
 	if err := s.makeDir(root); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// makeRoot makes a root, unless it is there, and is its real path.
-func (s *state) makeRoot(root string) (string, error) {
+// clearAway removes what others left, which is in nobody's way: usually in both places, whichever this state is in, since what is
+// left in memory may be why it is not.
+func (s *state) clearAway(usually bool) {
+	roots := []string{s.lasting}
+	if usually {
+		roots = usualRoots("")
+	}
+	for _, root := range roots {
+		if info, err := os.Lstat(root); err == nil && info.IsDir() && int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid() {
+			_, _ = Reap(root)
+			sweep(root)
+		}
+	}
+}
+
+// makeRoot makes a root, unless it is there, and is its real path. One of the usual ones may not be a link: others may write where it
+// lies.
+func (s *state) makeRoot(root string, usually bool) (string, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return "", fmt.Errorf("finding state root: %w", err)
@@ -76,6 +87,9 @@ func (s *state) makeRoot(root string) (string, error) {
 			Reason: fmt.Sprintf("cannot make the state root: %v", err),
 			Mend:   "choose a directory that you can write with --workdir",
 		}
+	}
+	if info, err := os.Lstat(root); usually && err == nil && !info.IsDir() {
+		return "", &Unavailable{Reason: fmt.Sprintf("state root %s is not a directory", root), Mend: "remove it, or choose another with --workdir"}
 	}
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return "", fmt.Errorf("finding state root: %w", err)
