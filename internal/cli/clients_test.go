@@ -121,11 +121,11 @@ func tokens(u *tare.Usage) string {
 }
 
 // scripted reports whether usage is that of so many of the script's answers, the last but one of which is of other figures than the rest.
-// Of an answer that a client gave up on a busy machine, and asked for again, it may count both or none: more is how often the gate saw that
-// at most.
+// Of an answer that a client gave up on a busy machine, and asked for again, it may count both, or for once none: more is how often the gate
+// saw that at most.
 func scripted(u *tare.Usage, answers, more int) bool {
 	more = max(more, 0)
-	for plain := -more; plain <= more; plain++ {
+	for plain := -min(more, 1); plain <= more; plain++ {
 		for other := 0; plain+other <= more; other++ {
 			if tokens(u) == fmt.Sprintf("%d in, %d out", 1200*(answers-1+plain)+1800*(1+other), 80*(answers-1+plain)+20*(1+other)) {
 				return true

@@ -161,8 +161,8 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 	return tables[:n], err
 }
 
-// sparing keeps this program small while it plays thousands of rows, beside compilers and interpreters that need memory more: what it
-// has at one time is a third of what it would let pile up. Who sets GOGC or GOMEMLIMIT is obeyed. It returns what ends that.
+// sparing keeps this program small while it plays thousands of rows, beside compilers and interpreters that need memory more: most of
+// what it holds is garbage. Who sets GOGC or GOMEMLIMIT is obeyed. It returns what ends that.
 func sparing() (end func()) {
 	percent, limit := -1, int64(-1)
 	if os.Getenv("GOGC") == "" {

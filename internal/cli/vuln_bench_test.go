@@ -41,7 +41,7 @@ func builtinVulns(b *testing.B, names ...string) (out []*tare.Task) {
 func BenchmarkTestPatch(b *testing.B) {
 	for _, task := range builtinVulns(b, "station_telegram", "sealpass") {
 		b.Run(task.Vuln.Language, func(b *testing.B) {
-			sb, err := sandbox.Open(b.Context(), sandbox.Options{InMemory: true})
+			sb, err := sandbox.Open(b.Context(), sandbox.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -18,7 +18,7 @@ const (
 	inMemory = "/dev/shm"
 	onDisk   = "/var/tmp"
 
-	enoughMemory = 6 << 30 // bytes: what eight jobs with a compiler each were seen to hold, several times over
+	enoughMemory = 6 << 30 // bytes: a proof of vulns, two jobs, was seen to hold 0.9e9, and each run may hold 2 GiB
 )
 
 // usual is the state root of this user's below dir.
