@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,7 +39,17 @@ func usualRoots(root string) []string {
 	if root != "" {
 		return []string{root}
 	}
-	return []string{usual(onDisk), usual(inMemory)}
+	return owned(usual(onDisk), usual(inMemory))
+}
+
+// owned are those of dirs that are directories of this user's, and no links. Whatever lies in another's says nothing, and is not removed.
+func owned(dirs ...string) (out []string) {
+	for _, dir := range dirs {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid() {
+			out = append(out, dir)
+		}
+	}
+	return out
 }
 
 // roomInMemory reports whether dir holds its files in memory, programs among them, and there is enough of that: free in dir, free in

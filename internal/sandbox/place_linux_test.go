@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -63,13 +64,22 @@ func TestRoomInMemory(t *testing.T) {
 	}
 }
 
-// TestUsualRoots: what is left is looked for in both places, whichever a program would take now.
-func TestUsualRoots(t *testing.T) {
-	got := usualRoots("")
-	if len(got) != 2 || filepath.Dir(got[0]) != onDisk || filepath.Dir(got[1]) != inMemory {
-		t.Errorf("usual roots: %v", got)
+// TestOwned: what is left is looked for, and removed, in a directory of one's own alone; anybody can make another in its place.
+func TestOwned(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	err := errors.Join(os.Mkdir(at("mine"), 0o711), os.Mkdir(at("theirs"), 0o711), os.Symlink(at("mine"), at("link")), os.WriteFile(at("file"), nil, 0o600))
+	want := []string{at("mine"), at("theirs")}
+	if os.Geteuid() == 0 {
+		err, want = errors.Join(err, os.Chown(at("theirs"), 1234, 1234)), want[:1]
 	}
-	if got := usualRoots("/w"); len(got) != 1 || got[0] != "/w" {
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := owned(at("mine"), at("theirs"), at("link"), at("file"), at("none")); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := usualRoots("/w"); !slices.Equal(got, []string{"/w"}) {
 		t.Errorf("a root that was named: %v", got)
 	}
 }
