@@ -59,10 +59,35 @@ type Lender interface {
 	Lend(ctx context.Context, sb sandbox.Sandbox, tree, fix, seed tare.Tree, sources []string) (out tare.Tree, lent []string, err error)
 }
 
-// A Varier is a Runner whose tests can see code as it is loaded, and not as text alone.
-type Varier interface {
-	// Vary is Rewrite, and what is loaded differs too: how, salt decides.
-	Vary(ctx context.Context, sb sandbox.Sandbox, tree tare.Tree, sources []string, salt string) (tare.Tree, error)
+// A Maker is a Runner whose tests can see code as it is loaded, and not as text alone. It can vary what they see, and make
+// several worlds in one go.
+type Maker interface {
+	// Make makes worlds, each as the Runner's method does that is named like its Op. An error is the rig's, or of one that could
+	// not be made together with the others.
+	Make(ctx context.Context, sb sandbox.Sandbox, sources []string, of []Making) ([]Made, error)
+}
+
+// A Making is a world that is to be made of trees.
+type Making struct {
+	Op   Op
+	From []tare.Tree // the arguments of the method
+	Salt string      // of OpCross and OpRewrite: what is loaded differs too, how, this decides; "": it does not
+}
+
+// An Op is what is done to trees to make a world.
+type Op string
+
+// The ops that make a world.
+const (
+	OpCross   Op = "cross"
+	OpRewrite Op = "rewrite"
+	OpPoison  Op = "poison"
+)
+
+// A Made is a world, or a *NotTransformable.
+type Made struct {
+	Tree tare.Tree
+	Err  error
 }
 
 // A Collector is a Runner whose tests cannot all be found by reading: code makes them. Its Run honours TestRequest.Files.

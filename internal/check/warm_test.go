@@ -3,7 +3,9 @@ package check
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -142,5 +144,66 @@ def test_chance(): raise AssertionError(facts.chance())
 		if chance1[i] == chance2[i] {
 			t.Errorf("chance is the same in two forks: %s", chance1[i])
 		}
+	}
+}
+
+// TestAheadIsTheSame compares what is looked up ahead of a run with what pytest and pluggy find for themselves.
+func TestAheadIsTheSame(t *testing.T) {
+	const script = `
+import ast, builtins, inspect, sys, types
+sys.path[:0] = [sys.argv[1], "/usr/lib/python3/dist-packages"]
+import pluggy
+varnames = pluggy._hooks.varnames
+import tare_pytest
+tare_pytest.ready()
+import pytest
+from _pytest import config, fixtures
+from _pytest.assertion import rewrite
+import tare_plugin
+checked = 0
+def same(what, got, want):
+    global checked
+    checked += 1
+    assert got == want, (what, got, want)
+def found(holder, names):
+    return [n for n in names if fixtures.getfixturemarker(getattr(holder, n, None))]
+manager = config.get_config(["-p", "no:pastebin"]).pluginmanager
+for p in manager.get_plugins():
+    same(p, found(p, fixtures.dir(p)), found(p, dir(p)))
+own = types.ModuleType("own")
+own.thing = pytest.fixture(lambda: 1)
+class Holder:
+    thing = own.thing
+from _pytest.capture import CaptureManager
+same(CaptureManager, fixtures.dir(CaptureManager.__new__(CaptureManager)), [])
+class Capture(CaptureManager):
+    thing = own.thing
+for holder in own, Holder(), Capture.__new__(Capture):
+    same(holder, found(holder, fixtures.dir(holder)), ["thing"])
+assert found(pytest.Function, fixtures.dir(pytest.Function)) == found(pytest.Function, dir(pytest.Function))
+reporter = tare_plugin.Reporter(None, {"dice": "1"}, "/", [], True)
+for o in [*manager.get_plugins(), reporter]:
+    for name in dir(o):
+        f = getattr(o, name, None)
+        if name.startswith("pytest_") and inspect.isroutine(f):
+            same(f, pluggy._hooks.varnames(f), varnames(f))
+            same(f, pluggy._hooks.varnames(getattr(f, "__func__", f)), varnames(getattr(f, "__func__", f)))
+source = "def f(a, *b):\n    assert [x for x in b if x] == {1: a}, f'{a} and'\n\n    return lambda y: y\n"
+nodes = list(ast.walk(ast.parse(source)))
+for old in nodes + [ast.Pass(), ast.Name("a", ast.Load(), lineno=3, col_offset=1)]:
+    for new in ast.Name, ast.Load, ast.arg:
+        one, two = (new(**({"ctx": None} if new is ast.Name else {})) for _ in "ab")
+        same(old, vars(rewrite.ast.copy_location(one, old)), vars(ast.copy_location(two, old)))
+print(checked)
+`
+	dir := t.TempDir()
+	scripts, err := scriptsAt(dir, box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(interpreter, "-s", "-S", "-B", "-c", script, scripts).CombinedOutput()
+	n, atoi := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil || atoi != nil || n < 200 {
+		t.Errorf("%v: %s", err, out)
 	}
 }

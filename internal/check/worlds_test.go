@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -616,10 +617,13 @@ def test_code(name):
     code = eval("a." + name).__code__
     raise AssertionError(hashlib.sha256(code.co_code).hexdigest())
 `)
+	vary := func(salt string) tare.Tree {
+		return must(t)(Pytest{}.one(t.Context(), box, src, Making{Op: OpRewrite, Salt: salt, From: []tare.Tree{tree}}))
+	}
 	seen := map[string]string{}
 	for _, salt := range []string{"", "one", "another", "a third", "a fourth", "a fifth"} {
-		out := must(t)(Pytest{}.Vary(t.Context(), box, tree, src, salt))
-		again := must(t)(Pytest{}.Vary(t.Context(), box, tree, src, salt))
+		out := vary(salt)
+		again := vary(salt)
 		if out.Digest() != again.Digest() {
 			t.Errorf("salt %q gives two trees", salt)
 		}
@@ -675,5 +679,46 @@ func TestNothingStaysInSilence(t *testing.T) {
 	}
 	if refused == 0 {
 		t.Error("no file was refused")
+	}
+}
+
+// TestTogether: worlds made in one run are what each is by itself, also beside some that cannot be made, and a varied behaviour
+// is what is rewritten with the same salt.
+func TestTogether(t *testing.T) {
+	seed, fix := seedTree(t), fixTree(t)
+	large := fix.Overlay(files(t, "src/large.py", strings.Repeat("#", maxSource+1)))
+	of := []Making{
+		{Op: OpCross, From: []tare.Tree{fix, seed}},
+		{Op: OpCross, From: []tare.Tree{large, seed}},
+		{Op: OpCross, From: []tare.Tree{seed, fix}, Salt: "one"},
+		{Op: OpPoison, From: []tare.Tree{seed, files(t, "src/a.py", "X = 1\n")}},
+		{Op: OpRewrite, From: []tare.Tree{fix}},
+		{Op: OpRewrite, From: []tare.Tree{fix}, Salt: "one"},
+		{Op: OpPoison, From: []tare.Tree{fix, seed}},
+		{Op: OpCross, From: []tare.Tree{fix, fix}, Salt: "another"},
+		{Op: OpCross, From: []tare.Tree{fix, fix}},
+	}
+	together, err := Pytest{}.Make(t.Context(), box, src, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digests := map[tare.Digest]int{}
+	for i, m := range of {
+		alone, err := Pytest{}.one(t.Context(), box, src, m)
+		if got := together[i]; fmt.Sprint(got.Err) != fmt.Sprint(err) || got.Tree.Digest() != alone.Digest() {
+			t.Errorf("making %d: together %v %v, alone %v %v", i, got.Tree.Digest(), got.Err, alone.Digest(), err)
+		}
+		if refused := i == 1 || i == 3; refused != (err != nil) {
+			t.Errorf("making %d: %v", i, err)
+		} else if !refused {
+			digests[alone.Digest()] = i
+		}
+	}
+	if len(digests) != len(of)-2 {
+		t.Errorf("of %d worlds %d differ", len(of)-2, len(digests))
+	}
+	varied := together[5].Tree
+	if want := must(t)(Pytest{}.Cross(t.Context(), box, seed, varied, src)); together[2].Tree.Digest() != want.Digest() {
+		t.Errorf("varied and crossed in one: %v", want.Changes(together[2].Tree))
 	}
 }

@@ -68,7 +68,8 @@ func Gather(ctx context.Context, r Request) (tare.Evidence, error) {
 type gatherer struct {
 	Request
 	lay   *layout
-	lists []listing // of the tests of the seed and of what the agent left, once they were made
+	lists []listing                  // of the tests of the seed and of what the agent left, once they were made
+	made  map[tare.Digest]check.Made // worlds that were made ahead, by what they are made of
 	ev    tare.Evidence
 }
 

@@ -39,7 +39,10 @@ type fake struct {
 	before func(call string)    // called when a call begins
 	after  func(call string)    // called when it ends
 	bare   bool                 // Graft finds nothing to graft
+	apart  bool                 // Make makes one world at a time
 	forge  func(string, tare.Run) tare.Run
+
+	together []int // how many worlds Make was asked for each time
 }
 
 // begin notes a call; its end is to be deferred.
@@ -247,8 +250,43 @@ func (f *fake) Graft(_ context.Context, _ sandbox.Sandbox, tree, seed tare.Tree,
 	return change(change(tree, line(seed, "acts")), "text grafted"), []string{"src/s:s"}, err
 }
 
-// Vary gives a tree another text, and keeps what it does.
-func (f *fake) Vary(_ context.Context, _ sandbox.Sandbox, tree tare.Tree, _ []string, salt string) (tare.Tree, error) {
+// Make crosses, rewrites and poisons; with a salt it gives what is crossed and rewritten another text, and keeps what it does.
+func (f *fake) Make(ctx context.Context, sb sandbox.Sandbox, src []string, of []check.Making) ([]check.Made, error) {
+	f.mu.Lock()
+	f.together = append(f.together, len(of))
+	f.mu.Unlock()
+	if f.apart && len(of) > 1 {
+		return nil, errors.New("not all of them")
+	}
+	out := make([]check.Made, len(of))
+	for i, m := range of {
+		var err error
+		out[i].Tree, err = f.make(ctx, sb, src, m)
+		var not *check.NotTransformable
+		if err != nil && !errors.As(err, &not) {
+			return nil, err
+		}
+		out[i].Err = err
+	}
+	return out, nil
+}
+
+func (f *fake) make(ctx context.Context, sb sandbox.Sandbox, src []string, m check.Making) (tare.Tree, error) {
+	switch m.Op {
+	case check.OpCross:
+		varied, err := f.vary(m.From[1], m.Salt)
+		if err != nil {
+			return nil, err
+		}
+		return f.Cross(ctx, sb, m.From[0], varied, src)
+	case check.OpRewrite:
+		return f.vary(m.From[0], m.Salt)
+	default:
+		return f.Poison(ctx, sb, m.From[0], m.From[1], src)
+	}
+}
+
+func (f *fake) vary(tree tare.Tree, salt string) (tare.Tree, error) {
 	end, err := f.begin("vary:"+line(tree, "text")+"/"+line(tree, "acts"), nil)
 	defer end()
 	if salt == "" {

@@ -23,7 +23,9 @@ func (g *gatherer) grafted(ctx context.Context, cs []candidate, base, fix tare.T
 	if !ok || g.ev.Graft.Defect != "" {
 		return
 	}
-	if !g.try(ctx, nodesOf(cs), append([]world{g.again(fix)}, g.crossed(fix, bug)...)) {
+	apart := g.crossed(fix, bug)
+	g.ahead(ctx, apart)
+	if !g.try(ctx, nodesOf(cs), append([]world{g.again(fix)}, apart...)) {
 		return
 	}
 	g.lent(ctx, g.following(g.still(cs, tare.WorldGraft, failed)), base, fix, bug)
@@ -38,7 +40,7 @@ func (g *gatherer) lent(ctx context.Context, cs []candidate, base, fix, bug tare
 		return
 	}
 	to := func(w tare.World, tree tare.Tree) world {
-		return world{name: tare.WorldLent(w), make: func(ctx context.Context) (tare.Tree, error) {
+		return world{name: tare.WorldLent(w), lend: func(ctx context.Context) (tare.Tree, error) {
 			out, lent, err := lender.Lend(ctx, g.Sandbox, base.Overlay(tree), fix, g.Task.Seed, g.Task.Sources)
 			if err == nil && len(lent) == 0 {
 				err = &check.NotTransformable{Reason: "nothing that only the fix has can be lent"}
@@ -62,8 +64,23 @@ func (g *gatherer) lent(ctx context.Context, cs []candidate, base, fix, bug tare
 		worlds = append(worlds, to(tare.WorldTwin(twin.Name), twin.Tree))
 	}
 	if len(cs) > 0 && g.try(ctx, nodesOf(cs), worlds) {
-		g.vary(ctx, g.catching(cs, tare.WorldLent), right, g.plain(tare.WorldGraft, bug))
+		g.lentVaried(ctx, g.catching(cs, tare.WorldLent), right, bug)
 	}
+}
+
+// lentVaried tries candidates in the world right and on the tree that has the bug, both varied.
+func (g *gatherer) lentVaried(ctx context.Context, cs []candidate, right world, bug tare.Tree) {
+	if len(cs) == 0 {
+		return
+	}
+	tree, err := right.lend(ctx)
+	if err != nil {
+		g.problem("lending once more", err)
+		return
+	}
+	worlds := []world{g.varied(right.name, tree), g.varied(tare.WorldGraft, bug)}
+	g.ahead(ctx, worlds)
+	g.vary(ctx, cs, worlds)
 }
 
 func (g *gatherer) graftStep(w tare.World, tree tare.Tree) step {

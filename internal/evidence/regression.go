@@ -54,12 +54,14 @@ func (g *gatherer) regression(ctx context.Context) {
 		left = g.catching(left, func(w tare.World) tare.World { return w })
 	}
 	if len(left) > 0 {
-		if !g.try(ctx, nodesOf(left), g.crossed(fix, base)) {
+		ref := g.Task.References[len(g.Task.References)-1]
+		apart := g.crossed(fix, base)
+		varied := []world{g.varied(tare.WorldReference(ref.Name), base.Overlay(ref.Fix)), g.varied(tare.WorldSeed, base)}
+		g.ahead(ctx, slices.Concat(apart, varied))
+		if !g.try(ctx, nodesOf(left), apart) {
 			return
 		}
-		ref := g.Task.References[len(g.Task.References)-1]
-		right := g.plain(tare.WorldReference(ref.Name), base.Overlay(ref.Fix))
-		earned, ok := g.vary(ctx, g.following(left), right, g.plain(tare.WorldSeed, base))
+		earned, ok := g.vary(ctx, g.following(left), varied)
 		if !ok || len(earned) > 0 {
 			return
 		}
@@ -166,13 +168,24 @@ func (g *gatherer) in(w tare.World) []tare.Run {
 // A world is a tree, or how to make one, and the circumstances of a run in it.
 type world struct {
 	name  tare.World
-	make  func(context.Context) (tare.Tree, error)
+	tree  tare.Tree
+	made  *making                                  // of what tree is to be made
+	lend  func(context.Context) (tare.Tree, error) // or how it is lent what it lacks
 	shape func(*check.TestRequest)
 }
 
 // plain is a world whose tree is at hand.
-func (g *gatherer) plain(name tare.World, tree tare.Tree) world {
-	return world{name: name, make: func(context.Context) (tare.Tree, error) { return tree, nil }}
+func (g *gatherer) plain(name tare.World, tree tare.Tree) world { return world{name: name, tree: tree} }
+
+// treeOf makes the tree of w, where it is to be made.
+func (g *gatherer) treeOf(ctx context.Context, w world) (tare.Tree, error) {
+	switch {
+	case w.made != nil:
+		return g.derive(ctx, *w.made)
+	case w.lend != nil:
+		return w.lend(ctx)
+	}
+	return w.tree, nil
 }
 
 func (g *gatherer) again(fix tare.Tree) world {
@@ -184,84 +197,46 @@ func (g *gatherer) again(fix tare.Tree) world {
 // crossed are the worlds in which text and behaviour part. bug is the tree that has the bug. What is loaded is varied in each,
 // so that a test that goes by it sees what it has not seen.
 func (g *gatherer) crossed(fix, bug tare.Tree) []world {
-	src := g.Task.Sources
-	cross := func(name tare.World, text, behaviour tare.Tree) world {
-		return world{name: name, make: func(ctx context.Context) (tare.Tree, error) {
-			varied, err := g.varied(ctx, behaviour, name)
-			if err != nil {
-				return nil, err
-			}
-			return g.cross(ctx, text, varied)
-		}}
+	to := func(w tare.World, op check.Op, salt string, from ...tare.Tree) world {
+		return world{name: w, made: &making{check.Making{Op: op, Salt: salt, From: from}}}
 	}
 	return []world{
-		cross(tare.WorldTextFix, fix, bug),
-		cross(tare.WorldTextSeed, bug, fix),
-		{name: tare.WorldRewrite, make: func(ctx context.Context) (tare.Tree, error) {
-			if _, ok := g.Runner.(check.Varier); ok {
-				return g.varied(ctx, fix, tare.WorldRewrite)
-			}
-			return g.derive(ctx, making{op: "rewrite", from: []tare.Tree{fix}, make: func(ctx context.Context, from []tare.Tree) (tare.Tree, error) {
-				return g.Runner.Rewrite(ctx, g.Sandbox, from[0], src)
-			}})
-		}},
-		{name: tare.WorldPoison, make: func(ctx context.Context) (tare.Tree, error) {
-			return g.derive(ctx, making{op: "poison", from: []tare.Tree{fix, g.Task.Seed}, make: func(ctx context.Context, from []tare.Tree) (tare.Tree, error) {
-				return g.Runner.Poison(ctx, g.Sandbox, from[0], from[1], src)
-			}})
-		}},
+		to(tare.WorldTextFix, check.OpCross, g.salt(tare.WorldTextFix), fix, bug),
+		to(tare.WorldTextSeed, check.OpCross, g.salt(tare.WorldTextSeed), bug, fix),
+		to(tare.WorldRewrite, check.OpRewrite, g.salt(tare.WorldRewrite), fix),
+		to(tare.WorldPoison, check.OpPoison, "", fix, g.Task.Seed),
 	}
 }
 
-// varied is tree with other instructions for what it does, if the runner's tests could see that. Which ones hangs on the
-// references, so that who wrote the tests cannot tell.
-func (g *gatherer) varied(ctx context.Context, tree tare.Tree, w tare.World) (tare.Tree, error) {
-	v, ok := g.Runner.(check.Varier)
-	if !ok {
-		return tree, nil
+// varied is the world w with other instructions for what it does: only what is loaded differs.
+func (g *gatherer) varied(w tare.World, tree tare.Tree) world {
+	name := tare.WorldVaried(w)
+	return world{name: name, made: &making{check.Making{Op: check.OpCross, Salt: g.salt(name), From: []tare.Tree{tree, tree}}}}
+}
+
+// salt is how what is loaded is varied in w; "" where the runner's tests could not see that. It hangs on the references, so
+// that who wrote the tests cannot tell.
+func (g *gatherer) salt(w tare.World) string {
+	if _, ok := g.Runner.(check.Maker); !ok {
+		return ""
 	}
 	salt := string(w)
 	for _, ref := range g.Task.References {
 		salt += " " + string(ref.Fix.Digest())
 	}
-	salt = string(tare.HashBytes([]byte(salt)))
-	return g.derive(ctx, making{op: "vary", salt: salt, from: []tare.Tree{tree}, make: func(ctx context.Context, from []tare.Tree) (tare.Tree, error) {
-		return v.Vary(ctx, g.Sandbox, from[0], g.Task.Sources, salt)
-	}})
-}
-
-// cross is the tree that reads as text and behaves as behaviour.
-func (g *gatherer) cross(ctx context.Context, text, behaviour tare.Tree) (tare.Tree, error) {
-	return g.derive(ctx, making{op: "cross", from: []tare.Tree{text, behaviour}, make: func(ctx context.Context, from []tare.Tree) (tare.Tree, error) {
-		return g.Runner.Cross(ctx, g.Sandbox, from[0], from[1], g.Task.Sources)
-	}})
+	return string(tare.HashBytes([]byte(salt)))
 }
 
 // vary tries candidates that would earn credit once more on a right tree and on a wrong one, both varied: a test that answers
 // by a hash of the code comes out right in all worlds once in so many, and these are further ones that it has not seen. It
 // returns those that still would. ok is false when the rig failed.
-func (g *gatherer) vary(ctx context.Context, cs []candidate, right, wrong world) (earned []candidate, ok bool) {
+func (g *gatherer) vary(ctx context.Context, cs []candidate, worlds []world) (earned []candidate, ok bool) {
 	if len(cs) == 0 {
 		return nil, true
 	}
-	if _, can := g.Runner.(check.Varier); !can {
+	if _, can := g.Runner.(check.Maker); !can {
 		g.ev.Unvaried = "its tests see code as text alone"
 		return cs, true
-	}
-	var worlds []world
-	for _, w := range []world{right, wrong} {
-		name := tare.WorldVaried(w.name)
-		worlds = append(worlds, world{name: name, make: func(ctx context.Context) (tare.Tree, error) {
-			t, err := w.make(ctx)
-			if err != nil {
-				return nil, err
-			}
-			varied, err := g.varied(ctx, t, name)
-			if err != nil {
-				return nil, err
-			}
-			return g.cross(ctx, t, varied) // only what is loaded differs
-		}})
 	}
 	if !g.try(ctx, nodesOf(cs), worlds) {
 		return nil, false
@@ -289,7 +264,7 @@ func (g *gatherer) try(ctx context.Context, nodes []tare.TestNode, worlds []worl
 		if runs[i].Complete || runs[i].ID == "" {
 			continue
 		}
-		w.make = func(context.Context) (tare.Tree, error) { return trees[i], nil }
+		w.tree, w.made, w.lend = trees[i], nil, nil
 		for _, n := range nodes[:min(len(nodes), maxAlone)] {
 			alone = append(alone, g.step(w, new(tare.Tree), []tare.TestNode{n}))
 		}
@@ -309,7 +284,7 @@ func (g *gatherer) step(w world, tree *tare.Tree, nodes []tare.TestNode) step {
 	return step{
 		role: tare.RoleRegression, world: w.name, what: fmt.Sprintf("running the agent's tests in the world %s", w.name),
 		do: func(ctx context.Context) (tare.Run, error) {
-			t, err := w.make(ctx)
+			t, err := g.treeOf(ctx, w)
 			if err != nil {
 				return tare.Run{}, fmt.Errorf("making its tree: %w", err)
 			}

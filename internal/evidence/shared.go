@@ -3,10 +3,12 @@ package evidence
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
 	"tare"
+	"tare/internal/check"
 )
 
 // Shared lets gatherings of one task, by one runner in one sandbox, use an observation of each other's where all that it is
@@ -80,6 +82,16 @@ func (s *Shared) entry(key tare.Digest) *kept {
 	return k
 }
 
+// has reports whether somebody has made, or is making, what has that key.
+func (s *Shared) has(key tare.Digest) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.kept, func(k *kept) bool { return k.key == key })
+}
+
 // observed is a run that any gathering with the same graded tree makes: its key says what is run, on which tree.
 func (g *gatherer) observed(key tare.Digest, run func() (tare.Run, error)) (tare.Run, error) {
 	r, reused, err := share(g.Shared, key, run, func(r tare.Run) bool { return r.Complete && r.Ended == "" })
@@ -87,28 +99,80 @@ func (g *gatherer) observed(key tare.Digest, run func() (tare.Run, error)) (tare
 	return r, err
 }
 
-// A making says how a tree is made of others; shared by op, salt and what it reads of them.
-type making struct {
-	op, salt string
-	from     []tare.Tree
-	make     func(ctx context.Context, from []tare.Tree) (tare.Tree, error)
+// A making says how a tree is made of others; shared by what is done to what it reads of them.
+type making struct{ check.Making }
+
+// sources is m without the agent's tests. They have no part in how a tree's sources are made, so they are left out of the
+// making and put back: what is made of the same sources is then the same, whatever tests go with them.
+func (g *gatherer) sources(m making) (check.Making, tare.Digest) {
+	from := make([]tare.Tree, len(m.From))
+	parts := []string{"making", string(m.Op), m.Salt, fmt.Sprint(g.Task.Sources)}
+	for i, t := range m.From {
+		from[i] = t.Filter(func(f tare.File) bool { return !g.lay.isTest(f.Path) })
+		parts = append(parts, string(from[i].Digest()))
+	}
+	return check.Making{Op: m.Op, Salt: m.Salt, From: from}, keyOf(parts...)
 }
 
-// derive makes a tree. The agent's tests have no part in how a tree's sources are made, so they are left out of the making
-// and put back: what is made of the same sources is then the same, whatever tests go with them. They are those of from[0].
+// derive makes a tree, unless it is at hand. Its tests are those of m.From[0].
 func (g *gatherer) derive(ctx context.Context, m making) (tare.Tree, error) {
-	aside := m.from[0].Filter(func(f tare.File) bool { return g.lay.isTest(f.Path) })
-	from := make([]tare.Tree, len(m.from))
-	parts := []string{"making", m.op, m.salt, fmt.Sprint(g.Task.Sources)}
-	for i, t := range m.from {
-		from[i] = t.Filter(func(f tare.File) bool { return !g.lay.isTest(f.Path) })
-		if g.Shared != nil {
-			parts = append(parts, string(from[i].Digest()))
+	sources, key := g.sources(m)
+	out, _, err := share(g.Shared, key, func() (tare.Tree, error) {
+		if made, ok := g.made[key]; ok {
+			return made.Tree, made.Err
 		}
-	}
-	out, _, err := share(g.Shared, keyOf(parts...), func() (tare.Tree, error) { return m.make(ctx, from) }, func(tare.Tree) bool { return true })
+		return g.makeOne(ctx, sources)
+	}, func(tare.Tree) bool { return true })
 	if err != nil {
 		return nil, err
 	}
-	return out.Overlay(aside), nil
+	return out.Overlay(m.From[0].Filter(func(f tare.File) bool { return g.lay.isTest(f.Path) })), nil
+}
+
+// makeOne makes a tree by the runner.
+func (g *gatherer) makeOne(ctx context.Context, m check.Making) (tare.Tree, error) {
+	src := g.Task.Sources
+	if maker, ok := g.Runner.(check.Maker); ok {
+		made, err := maker.Make(ctx, g.Sandbox, src, []check.Making{m})
+		if err != nil {
+			return nil, err
+		}
+		return made[0].Tree, made[0].Err
+	}
+	switch m.Op {
+	case check.OpCross:
+		return g.Runner.Cross(ctx, g.Sandbox, m.From[0], m.From[1], src)
+	case check.OpRewrite:
+		return g.Runner.Rewrite(ctx, g.Sandbox, m.From[0], src)
+	default:
+		return g.Runner.Poison(ctx, g.Sandbox, m.From[0], m.From[1], src)
+	}
+}
+
+// ahead makes the trees of worlds in one go, those that nobody has made, where the runner can do so. When that fails, each is
+// made by itself when it is wanted, and then it can be told which it is that fails.
+func (g *gatherer) ahead(ctx context.Context, worlds []world) {
+	maker, ok := g.Runner.(check.Maker)
+	if !ok {
+		return
+	}
+	var makings []check.Making
+	var keys []tare.Digest
+	for _, w := range worlds {
+		m, key := g.sources(*w.made)
+		if !slices.Contains(keys, key) && !g.Shared.has(key) {
+			makings, keys = append(makings, m), append(keys, key)
+		}
+	}
+	if len(makings) < 2 {
+		return
+	}
+	made, err := maker.Make(ctx, g.Sandbox, g.Task.Sources, makings)
+	if err != nil {
+		return
+	}
+	g.made = map[tare.Digest]check.Made{}
+	for i, key := range keys {
+		g.made[key] = made[i]
+	}
 }

@@ -125,3 +125,39 @@ func TestSharedIsBounded(t *testing.T) {
 		t.Error("the oldest was kept")
 	}
 }
+
+// TestAhead: worlds are made in one go, a rig that cannot do so makes each by itself, one that cannot be made is named, and what
+// another gathering has made is not made again. The evidence is the same each time.
+func TestAhead(t *testing.T) {
+	final := solved("tests/t_new", "x genuine")
+	for _, not := range []map[string]string{nil, {"poison": "nothing to poison"}, {"vary:text fix/acts right": "odd"}} {
+		whole, single := &fake{not: not}, &fake{not: not, apart: true}
+		want, err := gather(whole, final, 2)
+		if err != nil || len(want.Problems) > 0 || len(want.Unmade) > 0 != (not != nil) {
+			t.Fatalf("%v, problems %v, unmade %v", err, want.Problems, want.Unmade)
+		}
+		if d := cmp.Diff([]int{6}, whole.together); d != "" {
+			t.Errorf("makings of each call (-want +got):\n%s", d)
+		}
+		got, err := gather(single, final, 2)
+		if d := cmp.Diff(want, got); err != nil || d != "" {
+			t.Errorf("%v, together and apart (-together +apart):\n%s", err, d)
+		}
+		if n := len(single.together); n < 5 || single.together[0] != 6 || single.together[1] != 1 {
+			t.Errorf("apart: makings of each call: %v", single.together)
+		}
+		f, shared := &fake{not: not}, NewShared()
+		for range 2 {
+			ev := beside(t, f, final, shared)
+			for k := range ev.Runs {
+				ev.Runs[k].Reused = false
+			}
+			if d := cmp.Diff(want, ev); d != "" {
+				t.Errorf("beside another (-alone +beside):\n%s", d)
+			}
+		}
+		if not == nil && len(f.together) != 1 {
+			t.Errorf("two gatherings: makings of each call: %v", f.together)
+		}
+	}
+}

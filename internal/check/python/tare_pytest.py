@@ -74,9 +74,9 @@ def ready():
         return
     gc.disable()  # all that is loaded here stays
     import tare_ahead
+    import tare_plugin
 
-    tare_ahead.prepare(sum((["-p", "no:" + name] for name in OFF), []))
-    import tare_plugin  # noqa: F401
+    tare_ahead.prepare(sum((["-p", "no:" + name] for name in OFF), []), tare_plugin.Reporter)
 
     gc.freeze()
 

@@ -1,11 +1,10 @@
 """Make trees in which text and behaviour come apart, from the text of their files; nothing of a tree is imported.
 
     tare_main.py tree DESCRIPTOR
-    request on stdin: {"nonce", "op", "roots", "text": {path: base64}, "other": {path: base64}, "seed": {path: base64},
-                       "salt"}
+    request on stdin: {"nonce", "roots", "trees": [{path: base64}], "makings": [{"op", "salt", "trees": [number]}]}
 
 Sends "file" events with the files to put over the text's tree, "symbol" events with what was replaced, and "refused"
-for a file that cannot be taken apart. Python runs an unchecked hash-based .pyc whatever the source beside it says: that
+for a file that cannot be taken apart, each with the number of its making as "item". Python runs an unchecked hash-based .pyc whatever the source beside it says: that
 is how a file reads as one thing and behaves as another.
 """
 
@@ -224,27 +223,44 @@ def decoded(files):
     return {path: base64.b64decode(data) for path, data in files.items()}
 
 
+def make(op, salt, trees, roots):
+    """The files, the symbols, and the refused files of one making."""
+    out, symbols, refused = {}, [], {}
+    if op == "cross":
+        text, behaviour = trees
+        if salt:
+            varied = {}
+            tare_rewrite.rewrite(behaviour, varied, functions, insert_call, salt, refused)
+            behaviour = {**behaviour, **varied}
+        cross(text, behaviour, out)
+    elif op == "poison":
+        poison(*trees, roots, out, symbols, refused)
+    elif op == "rewrite":
+        tare_rewrite.rewrite(*trees, out, functions, insert_call, salt, refused)
+    elif op == "graft":
+        tare_graft.graft(*trees, out, symbols, refused)
+    elif op == "lend":
+        tare_lend.lend(*trees, out, symbols)
+    else:
+        raise ValueError("unknown op %r" % op)
+    return out, symbols, refused
+
+
 def main():
     request = tare_channel.take_request()
     send = tare_channel.open_channel(int(sys.argv[1]), request["nonce"])
     sys.setrecursionlimit(10_000)
-    text, other, op = decoded(request["text"]), decoded(request["other"]), request["op"]
-    out, symbols, refused = {}, [], {}
-    if op == "cross":
-        cross(text, other, out)
-    elif op == "poison":
-        poison(text, other, request["roots"], out, symbols, refused)
-    elif op == "rewrite":
-        tare_rewrite.rewrite(text, out, functions, insert_call, request["salt"], refused)
-    elif op == "graft":
-        tare_graft.graft(text, other, out, symbols, refused)
-    elif op == "lend":
-        tare_lend.lend(text, other, decoded(request["seed"]), out, symbols)
-    for path, data in out.items():
-        send("file", id=path, data=base64.b64encode(data).decode("ascii"))
-    for name in symbols:
-        send("symbol", id=name)
-    for path, why in refused.items():
-        send("refused", id=path, message=why)
-    send("end", status=0, items=len(out) + len(symbols) + len(refused))
+    trees = [decoded(files) for files in request["trees"]]
+    count = 0
+    for number, making in enumerate(request["makings"]):
+        own = [dict(trees[n]) for n in making["trees"]]
+        out, symbols, refused = make(making["op"], making["salt"], own, request["roots"])
+        for path, data in out.items():
+            send("file", item=number, id=path, data=base64.b64encode(data).decode("ascii"))
+        for name in symbols:
+            send("symbol", item=number, id=name)
+        for path, why in refused.items():
+            send("refused", item=number, id=path, message=why)
+        count += len(out) + len(symbols) + len(refused)
+    send("end", status=0, items=count)
     tare_channel.finish(0)
