@@ -659,3 +659,48 @@ func TestLeaseOfTheLost(t *testing.T) {
 		sound(t, d, "r", 1)
 	})
 }
+
+// TestEndsBesideAnIntegrator has workers work while somebody else is at numbering and does not come to an end: their hearts go on, and the
+// one that stops numbers what it kept before it ends. There may be nobody who does so afterwards.
+func TestEndsBesideAnIntegrator(t *testing.T) {
+	t.Parallel()
+	d, q := open(t, postgres(t))
+	const lock = 0x74617266 // of integrators; were it another, nobody would be seen to wait for it
+	other, err := d.Writer().Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Rollback()
+	if _, err := other.Exec(fmt.Sprintf("SET LOCAL idle_in_transaction_session_timeout = 0; SELECT pg_advisory_xact_lock(%d)", lock)); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(query string) (n int) {
+		if err := d.Writer().QueryRow(query).Scan(&n); err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	enqueue(t, q, work(t, "r", "a", 4))
+	stop, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- q.Work(context.Background(), quick(2, func(_ context.Context, l *store.Lease) (queue.Played, error) { return play(l, false) }), stop)
+	}()
+	wait(t, time.Minute, over(d, "r"))
+	const beats = "SELECT coalesce(sum(beat), 0) FROM workers"
+	before := ask(beats)
+	wait(t, 10*time.Second, func() bool { return ask(beats) >= before+5 })
+	close(stop)
+	wait(t, time.Minute, func() bool {
+		return len(done) > 0 || ask(fmt.Sprintf("SELECT count(*) FROM pg_locks l JOIN pg_database b ON b.oid = l.database WHERE b.datname = current_database() AND l.objid = %d AND NOT l.granted", lock)) > 0
+	})
+	if len(done) > 0 {
+		t.Error("it ended before it could number what it kept")
+	}
+	if err := errors.Join(other.Rollback(), <-done); err != nil {
+		t.Error(err)
+	}
+	if r, err := d.Verify(); err != nil || len(r.Findings) > 0 || r.Waiting > 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	sound(t, d, "r", 4)
+}

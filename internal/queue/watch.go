@@ -71,7 +71,7 @@ func (w *worker) tick(ctx context.Context) {
 			if n%2 == 0 {
 				err = errors.Join(err, w.q.mend(ctx))
 			}
-			err = errors.Join(err, w.q.db.Ledger().Integrate())
+			err = errors.Join(err, w.q.db.TryIntegrate()) // the heart must not stand because another one stands with the lock
 		}
 		if err != nil {
 			seen = &watch{} // who cannot look has seen nobody stand

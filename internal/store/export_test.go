@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 
 	"tare/internal/ledger"
@@ -38,4 +39,17 @@ func (d *DB) WithBlobsInside() *DB {
 func (d *DB) WithAllInBlobs() *DB {
 	d.inRow = -1
 	return d
+}
+
+// Integration is a transaction that has numbered what waited, and keeps the others out until it ends.
+func (d *DB) Integration() (*sql.Tx, error) {
+	ctx := context.Background()
+	tx, err := d.write.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = d.holdIntegration(ctx, tx); err == nil {
+		_, err = dbLog{d}.integrate(ctx, tx)
+	}
+	return tx, err
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,10 +14,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"tare"
 	"tare/internal/ledger"
 	"tare/internal/store"
+	"tare/internal/store/storetest"
 )
 
 // fill keeps one of everything that a store keeps: a plan, an episode that is corrected and then reviewed, a lost attempt, a
@@ -468,4 +471,60 @@ func TestVerifyWhileOthersKeep(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestIntegrateBesideAnother integrates while another one is at it who looked before the last entry was kept: however that one ends, nothing
+// waits afterwards. On SQLite nothing can be kept meanwhile.
+func TestIntegrateBesideAnother(t *testing.T) {
+	for name, end := range map[string]func(*sql.Tx) error{
+		"that ends":         (*sql.Tx).Commit,
+		"that is killed":    (*sql.Tx).Rollback,
+		"that stands still": nil, // as one that was stopped, or whose machine is gone
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address, err := storetest.Postgres(t).New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := openDB(t, address)
+			if err := fill(d, 1); err != nil {
+				t.Fatal(err)
+			}
+			other, err := d.Integration()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Rollback()
+			e, err := tare.NewEntry(map[string]any{"schema": "tare.answer/1"})
+			if err := errors.Join(err, d.Put(store.Answers, e), d.TryIntegrate()); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := d.Verify(); err != nil || r.Waiting == 0 {
+				t.Fatalf("the other one has not ended: %+v, %v", r, err)
+			}
+			integrated := make(chan error, 1)
+			go func() { integrated <- d.Ledger().Integrate() }()
+			for waits := false; !waits && len(integrated) == 0; time.Sleep(10 * time.Millisecond) {
+				const q = "SELECT count(*) > 0 FROM pg_locks l JOIN pg_database b ON b.oid = l.database WHERE b.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted"
+				if err := d.Writer().QueryRow(q).Scan(&waits); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if end != nil {
+				if err := end(other); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := <-integrated; err != nil {
+				t.Error(err)
+			}
+			if end == nil {
+				_ = other.Rollback() // the server has ended it, or it would have what was numbered twice
+			}
+			if r, err := d.Verify(); err != nil || len(r.Findings) > 0 || r.Waiting > 0 {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
 }

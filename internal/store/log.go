@@ -15,7 +15,7 @@ import (
 )
 
 // A dbLog is the log of a database. Whoever keeps an entry puts it into the inbox in the same transaction; one integrator at a
-// time takes entries from there, gives them their numbers and computes hashes and head. Writers never wait for it.
+// time takes entries from there, gives them their numbers and computes hashes and head. Who keeps an entry never waits for it.
 type dbLog struct{ d *DB }
 
 // Ledger is the log of all that the store keeps.
@@ -26,13 +26,23 @@ const (
 	batchSize       = 2000 // leaves that are numbered in one transaction
 )
 
-// Integrate numbers what waits, unless somebody else is at it, who then sees to it.
-func (l dbLog) Integrate() error {
+// Integrate numbers what waits. What was kept before it was called has a number when it returns: somebody else who is at it is waited
+// for, since that one may have looked before the last of it was kept, and may end without a commit.
+func (l dbLog) Integrate() error { return l.integrateAll(l.d.holdIntegration) }
+
+// TryIntegrate is Integrate for those who will come back to it and may not wait: while somebody else is at it, it does nothing.
+func (d *DB) TryIntegrate() error { return dbLog{d}.integrateAll(d.tryIntegration) }
+
+// integrateAll numbers what waits, in transactions that begin by taking the lock of integrators; where take says no, another has it.
+func (l dbLog) integrateAll(take func(context.Context, queryer) (bool, error)) error {
 	ctx := context.Background()
 	for {
 		n := 0
-		err := l.d.Tx(ctx, func(tx *sql.Tx) (err error) {
-			n, err = l.integrate(ctx, tx)
+		err := l.d.Tx(ctx, func(tx *sql.Tx) error {
+			mine, err := take(ctx, tx)
+			if err == nil && mine {
+				n, err = l.integrate(ctx, tx)
+			}
 			return err
 		})
 		if err != nil {
@@ -44,14 +54,31 @@ func (l dbLog) Integrate() error {
 	}
 }
 
+// holdIntegration takes the lock of integrators, for the rest of the transaction, and waits for it. SQLite's transactions that write
+// exclude each other anyway; on PostgreSQL one waits as long as one would there. A transaction that stands still with the lock ends sooner.
+func (d *DB) holdIntegration(ctx context.Context, tx queryer) (bool, error) {
+	if !d.pg {
+		return true, nil
+	}
+	if _, err := d.exec(ctx, tx, "SET LOCAL lock_timeout = '30s'"); err != nil {
+		return false, err
+	}
+	_, err := d.exec(ctx, tx, "SELECT pg_advisory_xact_lock($1)", integrationLock)
+	return err == nil, err
+}
+
+// tryIntegration takes it if it is free.
+func (d *DB) tryIntegration(ctx context.Context, tx queryer) (mine bool, err error) {
+	if !d.pg {
+		return true, nil
+	}
+	err = d.row(ctx, tx, "SELECT pg_try_advisory_xact_lock($1)", integrationLock).Scan(&mine)
+	return mine, err
+}
+
+// integrate numbers one batch, and says how many that are. Whoever calls it has the lock.
 func (l dbLog) integrate(ctx context.Context, tx *sql.Tx) (int, error) {
 	d := l.d
-	if d.pg {
-		var mine bool
-		if err := d.row(ctx, tx, "SELECT pg_try_advisory_xact_lock($1)", integrationLock).Scan(&mine); err != nil || !mine {
-			return 0, err
-		}
-	}
 	var leaves []ledger.Leaf
 	var ids []any
 	err := d.each(ctx, tx, "SELECT e.id, e.name, e.fact, e.hash, e.size FROM inbox i JOIN entries e ON e.id = i.entry ORDER BY e.id LIMIT $1", []any{batchSize}, func(r *sql.Rows) error {

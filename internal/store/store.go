@@ -55,7 +55,7 @@ type Store interface {
 
 // A Ledger is the log of all that a store keeps.
 type Ledger interface {
-	Integrate() error
+	Integrate() error // numbers what waits
 	Head() (ledger.Head, error)
 	Prove(entry string) (ledger.Proof, error)
 	Extends(old ledger.Head) error
