@@ -153,12 +153,13 @@ func TestAheadIsTheSame(t *testing.T) {
 import ast, builtins, inspect, sys, types
 sys.path[:0] = [sys.argv[1], "/usr/lib/python3/dist-packages"]
 import pluggy
-varnames = pluggy._hooks.varnames
+from _pytest.assertion import rewrite
+varnames, traverse = pluggy._hooks.varnames, lambda n: list(TRAVERSE(n))
+TRAVERSE = rewrite.traverse_node
 import tare_pytest
 tare_pytest.ready()
 import pytest
 from _pytest import config, fixtures
-from _pytest.assertion import rewrite
 import tare_plugin
 checked = 0
 def same(what, got, want):
@@ -194,6 +195,8 @@ for old in nodes + [ast.Pass(), ast.Name("a", ast.Load(), lineno=3, col_offset=1
     for new in ast.Name, ast.Load, ast.arg:
         one, two = (new(**({"ctx": None} if new is ast.Name else {})) for _ in "ab")
         same(old, vars(rewrite.ast.copy_location(one, old)), vars(ast.copy_location(two, old)))
+same("all nodes", {id(n) for n in rewrite.traverse_node(nodes[0])}, {id(n) for n in nodes})
+same("each once", len(rewrite.traverse_node(nodes[0])), len(traverse(nodes[0])))
 print(checked)
 `
 	dir := t.TempDir()

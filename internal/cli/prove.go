@@ -78,7 +78,9 @@ file against this binary, its suites and, where it is there, the adapter; it pla
 			}
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
 			defer stop()
-			defer sparing()()
+			if !flags.sweepOnly {
+				defer sparing()()
+			}
 			a.inMemory = adapter == "" // what the controls of a suite write is known, what an agent will is not
 			return a.withRig(ctx, func(ctx context.Context, r *rig) error {
 				if err := a.canKeep(flags.markdown, out); err != nil {
@@ -155,7 +157,7 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 	}
 	beside := 1
 	if flags.sweepOnly {
-		beside = 2 // the four states of a task end one by one, and leave processors idle
+		beside = 3 // the four states of a task end one by one, and leave processors idle
 	}
 	n, err := inTurn(ctx, len(tasks), beside, one)
 	return tables[:n], err

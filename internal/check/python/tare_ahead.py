@@ -80,20 +80,35 @@ def know_hooks(classes):
 
 
 def place_quickly(module):
-    """Let module, which takes assertions apart, use an ast.copy_location that takes a third of the time."""
+    """Let module, which takes assertions apart and gives what it makes of them their place, do the latter in a third of the time."""
+    if not hasattr(module, "traverse_node"):
+        return
     own = types.ModuleType("ast")
     own.__dict__.update(vars(ast))
     place = "lineno", "col_offset", "end_lineno", "end_col_offset"
 
     def copy_location(new, old):
-        there = vars(old)
+        there, here = vars(old), vars(new)
         if new._attributes != place or old._attributes != place or there.get("lineno") is None or there.get("col_offset") is None:
             return ast.copy_location(new, old)
-        vars(new).update((name, there.get(name)) for name in place)
+        here["lineno"], here["col_offset"] = there["lineno"], there["col_offset"]
+        here["end_lineno"], here["end_col_offset"] = there.get("end_lineno"), there.get("end_col_offset")
         return new
 
+    def traverse_node(node):
+        """A node and all below it; they all get the same place, so that their order is nobody's concern."""
+        found = [node]
+        for n in found:
+            for name in n._fields:
+                part = getattr(n, name, None)
+                if isinstance(part, list):
+                    found += [p for p in part if isinstance(p, ast.AST)]
+                elif isinstance(part, ast.AST):
+                    found.append(part)
+        return found
+
     own.copy_location = copy_location
-    module.ast = own
+    module.ast, module.traverse_node = own, traverse_node
 
 
 def hand_out_once(config):
