@@ -58,7 +58,7 @@ func limits(wall, cpu time.Duration) sandbox.Limits {
 
 // A command is one script to run in a sandbox.
 type command struct {
-	script    string // pytest, probe, read or tree
+	script    string // session, pytest, probe, read or tree
 	request   map[string]any
 	wall      time.Duration
 	cpu       time.Duration // 0 for what the sandbox makes of wall
@@ -154,12 +154,18 @@ func (c command) cmd(nonce string, mounts []sandbox.Mount, args []string) (sandb
 			Env:    cmd.Env,
 			Mounts: mounts[:1], // the scripts
 		}
+		if c.script == session {
+			cmd.Warm.Argv, cmd.Warm.Dirs = append(cmd.Warm.Argv, args...), args
+		}
 	}
 	if c.onOutput != nil {
 		cmd.OnOutput = func(_ int, p []byte) { c.onOutput(p) }
 	}
 	return cmd, nil
 }
+
+// session is the script that runs tests of trees for which pytest's start is the same.
+const session = "session"
 
 // resident names the scripts that one resident loads. Those that only read may share one; what code of a tree finds loaded
 // is the same in each run.

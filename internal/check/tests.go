@@ -2,6 +2,8 @@ package check
 
 import (
 	"context"
+	"path"
+	"slices"
 
 	"tare"
 	"tare/internal/sandbox"
@@ -21,7 +23,7 @@ import (
 func (r Pytest) Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (tare.Run, error) {
 	passing, failing := "test_"+secret(5), "test_"+secret(5)
 	c := command{
-		script:   "pytest",
+		script:   r.script(req),
 		without:  r.Without,
 		tree:     tree(req.Tree),
 		dirName:  req.DirName,
@@ -69,6 +71,16 @@ func (r Pytest) Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (t
 	rep.checkTests(a, items)
 	out.Defect, out.Complete = rep.defect, rep.defect == ""
 	return out, nil
+}
+
+// script is the one that runs the tests of a request.
+func (r Pytest) script(req TestRequest) string {
+	start := req.Steered || !r.Without.On(defShadows) || !r.Without.On(defSettings)
+	conftest := slices.ContainsFunc(req.Tree, func(f tare.File) bool { return path.Base(f.Path) == "conftest.py" })
+	if start || conftest { // pytest's start depends on the tree
+		return "pytest"
+	}
+	return session
 }
 
 // tree is t, never nil.

@@ -147,6 +147,109 @@ def test_chance(): raise AssertionError(facts.chance())
 	}
 }
 
+// most is Python tests that use most of what pytest has.
+const most = `
+import logging, os, sys, unittest, warnings
+import pytest
+warnings.warn("at import")
+logging.getLogger().warning("at import")
+print("at import")
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory, pytestconfig):
+    print("set up"); yield (tmp_path_factory.mktemp("x").name, pytestconfig.rootpath, pytestconfig.inipath.name, [pytestconfig.getoption(o) for o in ("capture", "verbose", "tbstyle")]); print("torn down")
+@pytest.fixture(autouse=True)
+def each(request): yield request.node.name
+def test_streams(capsys, capfd=None):
+    print("out"); sys.stderr.write("err"); assert capsys.readouterr() == ("out\n", "err")
+def test_descriptors(capfd):
+    os.write(1, b"one"); os.write(2, b"two"); assert capfd.readouterr() == ("one", "two")
+def test_log(caplog):
+    logging.getLogger("x").error("said"); assert caplog.messages == ["said"]; assert 0, caplog.text
+def test_whole(whole, tmp_path, monkeypatch):
+    monkeypatch.setenv("A", "b"); monkeypatch.chdir(tmp_path); print("shown", os.environ["PYTEST_CURRENT_TEST"]); sys.stderr.write("too"); logging.error("logged"); assert whole == 1
+def test_stdin(): sys.stdin.read()
+def test_spawn(): assert os.system("echo from a child; echo and on stderr >&2; cat") == 1
+@pytest.mark.parametrize("a", [1, "b", None], ids=str)
+def test_each(a): assert a == {"b": [a, 1]}, f"so {a}"
+@pytest.mark.xfail
+def test_expected(): assert 0
+@pytest.mark.xfail(strict=True)
+def test_unexpected(): pass
+@pytest.mark.skipif(sys.version_info > (3,), reason="new")
+def test_skipped(): assert 0
+def test_skip(): pytest.skip("why")
+def test_warning(recwarn): warnings.warn("x", DeprecationWarning); assert len(recwarn) == 1; warnings.warn("kept")
+def test_raises():
+    with pytest.raises(ValueError, match="y"): raise ValueError("x")
+def test_config(pytestconfig, request, cache):
+    c = pytestconfig
+    raise AssertionError(repr((c.args, c.args_source, c.invocation_params.args[-3:], c.invocation_params.dir, c.option.file_or_dir, c.known_args_namespace.file_or_dir,
+        sorted(n for n, _ in c.pluginmanager.list_name_plugin() if not n.isdigit()), cache.get("a", 1), request.session.startpath, request.session.nodeid, c.getini("python_files"))))
+class TestClass:
+    def setup_method(self): self.a = 1
+    def test_method(self): assert self.a == 2
+class Case(unittest.TestCase):
+    def setUp(self): self.a = 1
+    def test_case(self):
+        with self.subTest("x"): self.assertEqual(self.a, 2)
+    @unittest.expectedFailure
+    def test_fails(self): self.fail("so")
+def test_thread():
+    import threading
+    t = threading.Thread(target=lambda: 1/0); t.start(); t.join()
+def test_error(nothing): pass
+def test_exit(): sys.exit(3)
+def test_quit(): quit("so")
+`
+
+// TestSessionIsPytest: where pytest's start is made ahead, tests find and say what they do where it is not. A conftest.py that
+// nothing loads makes the difference.
+func TestSessionIsPytest(t *testing.T) {
+	chance := regexp.MustCompile(`in \d+\.\d+s| +\[ *\d+%\]|tare_main.py', '\w+'`) // the time; where the sentinels stand; the name
+	seconds := regexp.MustCompile(`in (\d+\.\d+)s`)
+	trees := map[string]tare.Tree{
+		"most":   files(t, "tests/test_most.py", most, "src/a.py", "X = 1\n"),
+		"facts":  files(t, "src/facts.py", facts, "tests/test_facts.py", "import facts\nFOUND = facts.all_facts()\nFOUND.pop('depth')\ndef test_facts():\n    for name in FOUND: print(name, FOUND[name][:300])\n    assert 0\n"),
+		"broken": files(t, "tests/test_broken.py", "import nothing\n", "tests/test_syntax.py", "def f(:\n", "tests/test_fine.py", "def test_fine(): pass\n"),
+		"odd":    files(t, "tests/test_odd.py", "import pytest\npytest_plugins = ['helper']\ndef test_a(given): assert given == 2\ndef test_b(): pytest.fail('enough')\ndef test_c(): pass\n", "src/helper.py", "import pytest\n@pytest.fixture\ndef given(): return 1\ndef pytest_runtest_setup(item): print('before', item.nodeid)\ndef pytest_configure(config): print('configured', config.rootpath)\ndef pytest_terminal_summary(terminalreporter): terminalreporter.write_line('in the end')\n"),
+		"none":   files(t, "src/a.py", "X = 1\n"),
+		"ini":    files(t, "pytest.ini", "[pytest]\naddopts = -x --nothing\n", "tox.ini", "[pytest]\naddopts = -x\n", "pyproject.toml", "[tool.pytest.ini_options]\naddopts = '-x'\n", "tests/test_ini.py", "def test_a(): assert 0\ndef test_b(): assert 0\n"),
+	}
+	for name, tree := range trees {
+		for _, req := range []TestRequest{
+			{Wall: long}, {Wall: long, Reverse: true, DirName: "copy"}, {Wall: long, Nodes: []string{"gone.py::test"}}, {Wall: long, Twin: "tests/test_most.py::test_log", Nodes: []string{"tests/test_" + name + ".py::test_a", "tests/test_most.py::test_each", "tests/test_most.py::test_config", "gone.py::test"}},
+		} {
+			req.Tree, req.Sources = tree, src
+			plain := req
+			plain.Tree = tree.Overlay(files(t, "build/conftest.py", "raise SystemExit\n"))
+			if a, b := (Pytest{}).script(req), (Pytest{}).script(plain); a != session || b != "pytest" {
+				t.Fatalf("scripts %s and %s", a, b)
+			}
+			var runs []tare.Run
+			for _, r := range []TestRequest{plain, req} {
+				got, err := Pytest{}.Run(t.Context(), box, r)
+				if err != nil || got.Defect == "" != got.Complete {
+					t.Fatalf("%s: %v, %s", name, err, got.Defect)
+				}
+				if said := seconds.FindSubmatch(got.Output); len(said) == 2 {
+					if s, err := strconv.ParseFloat(string(said[1]), 64); err != nil || s > got.Seconds+0.01 {
+						t.Errorf("%s: it took %.2f s and says %s", name, got.Seconds, said[1])
+					}
+				}
+				got.Output = []byte(address.ReplaceAllString(chance.ReplaceAllString(string(got.Output), ""), "ADDRESS"))
+				got.Tree, got.Command, got.Seconds = "", nil, 0
+				for i := range got.Tests {
+					got.Tests[i].Message = address.ReplaceAllString(got.Tests[i].Message, "ADDRESS")
+				}
+				runs = append(runs, got)
+			}
+			if d := cmp.Diff(runs[0], runs[1]); d != "" {
+				t.Errorf("%s, nodes %v, reverse %v: by pytest and by session (-pytest +session):\n%s", name, req.Nodes, req.Reverse, d)
+			}
+		}
+	}
+}
+
 // TestAheadIsTheSame compares what is looked up ahead of a run with what pytest and pluggy find for themselves.
 func TestAheadIsTheSame(t *testing.T) {
 	const script = `
@@ -182,7 +285,7 @@ class Capture(CaptureManager):
 for holder in own, Holder(), Capture.__new__(Capture):
     same(holder, found(holder, fixtures.dir(holder)), ["thing"])
 assert found(pytest.Function, fixtures.dir(pytest.Function)) == found(pytest.Function, dir(pytest.Function))
-reporter = tare_plugin.Reporter(None, {"dice": "1"}, "/", [], True)
+reporter = tare_plugin.Reporter()
 for o in [*manager.get_plugins(), reporter]:
     for name in dir(o):
         f = getattr(o, name, None)

@@ -163,6 +163,9 @@ func (b *bwrap) startResident(ctx context.Context, res *resident, w *Warm) error
 	if err != nil {
 		return err
 	}
+	for _, d := range w.Dirs {
+		mounts = slices.Concat(mounts, parentArgs(d), []string{"--perms", "0755", "--dir", d})
+	}
 	mounts = slices.Concat(mounts, parentArgs(insideState), []string{
 		"--bind", b.dir, insideState,
 		"--ro-bind", filepath.Join(module, "tare_resident.py"), ResidentDir + "/tare_resident.py",

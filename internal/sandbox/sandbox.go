@@ -106,7 +106,8 @@ type Warm struct {
 	// of a command's before that, and it sees the mounts of Warm only.
 	Argv   []string
 	Env    map[string]string
-	Mounts []Mount // read-only
+	Mounts []Mount  // read-only
+	Dirs   []string // that it finds too, empty
 }
 
 // ResidentDir is where a resident finds the module tare_resident.

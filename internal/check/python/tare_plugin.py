@@ -7,6 +7,7 @@ id of a real test, for reports that are rewritten by name.
 
 import inspect
 import io
+import os
 import random
 import types
 
@@ -15,6 +16,7 @@ from _pytest._code.code import ReprExceptionInfo, ReprFileLocation, ReprTracebac
 from _pytest._io import TerminalWriter
 from _pytest.fixtures import FuncFixtureInfo
 
+import tare_channel
 import tare_failure
 
 
@@ -33,17 +35,26 @@ class Planted(pytest.Function):
 class Reporter:
     """Registered as an object, so that no option can block it by name."""
 
-    def __init__(self, send, request, root, sources, empty):
-        self.send = send
-        self.request = request
-        self.root = root
-        self.sources = sources
-        self.empty = empty  # nothing that was asked for exists: collect nothing, rather than everything
-        self.dice = random.Random(request["dice"])
+    def __init__(self):
+        self.send = lambda event, **fields: None  # before it is known to whom
         self.index = {}  # id() of each item to its number; the items are kept alive by the session
         self.current = None
         self.details = {}
         self.results = 0
+
+    def begin(self, send, request, root, empty):
+        """Report a run: to send, of what request asks for, in the tree at root. With empty nothing of that is there."""
+        self.send = send
+        self.request = request
+        self.root = root
+        self.sources = [os.path.normpath(os.path.join(root, s)) for s in request["sources"]]
+        self.empty = empty  # collect nothing, rather than everything
+        self.dice = random.Random(request["dice"])
+
+    def end(self, status):
+        """Close the report, and end the process with pytest's status."""
+        self.send("end", status=status, items=len(self.index), results=self.results)
+        tare_channel.finish(status)
 
     # Collection.
 

@@ -2,6 +2,8 @@
 
     tare_main.py pytest ROOT DESCRIPTOR    request on stdin
 
+Where the tree has no conftest.py, tare_session.py does the same with less.
+
 The tree's directories go onto sys.path only after pytest, the plug-in and what both need are loaded, so that no file of
 the tree can stand in for them. A steered run does it the other way round: there the question is what such files do.
 """
@@ -47,24 +49,36 @@ def advertised(own):
     return args
 
 
-def arguments(request, root, own):
-    """pytest's command line, and whether nothing that was asked for is there."""
+def settings(root, configuration=True):
+    """pytest's command line, but for files."""
     args = ["--continue-on-collection-errors", "--tb=short", "--color=no", "-q"]
     for name in OFF:
         args += ["-p", "no:" + name]
     # tests and settings may use the cache; it is no part of the tree
     args += ["-o", "cache_dir=" + os.path.join(tempfile.gettempdir(), "tare_pytest_cache")]
-    if request["steered"]:
-        return args + advertised(own), False
-    if "check/configuration" not in request.get("without", ()):
+    if root is None:
+        return args
+    if configuration:
         args += ["-c", os.path.join(HERE, "tare_pytest.ini")]
-    args += ["--rootdir", root, "--confcutdir", root]
+    return args + ["--rootdir", root, "--confcutdir", root]
+
+
+def wanted(request, root):
+    """The files that tests are asked for of, and whether none of those is there; no files are all that pytest finds."""
     names = request["files"] or request["nodes"]
     if names is None:
-        return args, False
+        return [], False
     files = dict.fromkeys(os.path.join(root, n.partition("::")[0]) for n in names)
     files = [f for f in files if os.path.exists(f)]
-    return args + files, not files
+    return files, not files
+
+
+def arguments(request, root, own):
+    """pytest's command line, and whether nothing that was asked for is there."""
+    if request["steered"]:
+        return settings(None) + advertised(own), False
+    files, empty = wanted(request, root)
+    return settings(root, "check/configuration" not in request.get("without", ())) + files, empty
 
 
 def ready():
@@ -110,10 +124,8 @@ def main():
     args, empty = arguments(request, root, own)
     # a test may start a Python of its own, as from a shell in which the tests are run
     os.environ["PYTHONPATH"] = os.pathsep.join(own[:-1] or own)
-    sources = [os.path.normpath(os.path.join(root, s)) for s in request["sources"]]
-    reporter = tare_plugin.Reporter(send, request, root, sources, empty)
+    reporter = tare_plugin.Reporter()
+    reporter.begin(send, request, root, empty)
     gc.freeze()
     gc.enable()
-    status = int(pytest.main(args, plugins=[reporter]))
-    send("end", status=status, items=len(reporter.index), results=reporter.results)
-    tare_channel.finish(status)
+    reporter.end(int(pytest.main(args, plugins=[reporter])))
