@@ -90,7 +90,8 @@ type Made struct {
 	Err  error
 }
 
-// A Collector is a Runner whose tests cannot all be found by reading: code makes them. Its Run honours TestRequest.Files.
+// A Collector is a Runner whose tests cannot all be found by reading: code makes them. Its Run honours TestRequest.Files, and its
+// Tests reads only files that Collects is true of.
 type Collector interface {
 	// Collects reports whether tests are looked for in the file at path.
 	Collects(path string) bool

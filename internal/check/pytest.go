@@ -45,6 +45,8 @@ const (
 
 	defaultWall = 60 * time.Second
 
+	reversed = "1" // hash of an interpreter that runs tests in reverse
+
 	patience = 9 // times the wall limit, for a command that the machine keeps waiting
 )
 
@@ -138,30 +140,61 @@ func (c command) cmd(nonce string, mounts []sandbox.Mount, args []string) (sandb
 	if err != nil {
 		return sandbox.Cmd{}, fmt.Errorf("writing request: %w", err)
 	}
-	program := []string{interpreter, "-s", "-S", "-B", scriptDir + "/tare_main.py"}
 	cmd := sandbox.Cmd{
-		Argv:   slices.Concat(program, []string{c.script}, args, []string{"3"}),
+		Argv:   slices.Concat(program(), []string{c.script}, args, []string{"3"}),
 		Dir:    "/",
-		Env:    map[string]string{"PYTHONHASHSEED": cmp.Or(c.hash, "0"), "PYTHONDONTWRITEBYTECODE": "1"},
+		Env:    environment(c.hash),
 		Mounts: mounts,
 		Stdin:  stdin,
 		Extra:  []sandbox.Extra{{Name: "report", Max: cmp.Or(c.maxReport, maxReport)}},
 		Limits: limits(c.wall, c.cpu),
 	}
 	if !c.cold {
-		cmd.Warm = &sandbox.Warm{
-			Argv:   slices.Concat(program, []string{"--resident", resident(c.script), sandbox.ResidentDir}),
-			Env:    cmd.Env,
-			Mounts: mounts[:1], // the scripts
-		}
-		if c.script == session {
-			cmd.Warm.Argv, cmd.Warm.Dirs = append(cmd.Warm.Argv, args...), args
-		}
+		cmd.Warm = warm(c.script, c.hash, mounts[0], args)
 	}
 	if c.onOutput != nil {
 		cmd.OnOutput = func(_ int, p []byte) { c.onOutput(p) }
 	}
 	return cmd, nil
+}
+
+// program is the interpreter and the script with which all begin.
+func program() []string { return []string{interpreter, "-s", "-S", "-B", scriptDir + "/tare_main.py"} }
+
+func environment(hash string) map[string]string {
+	return map[string]string{"PYTHONHASHSEED": cmp.Or(hash, "0"), "PYTHONDONTWRITEBYTECODE": "1"}
+}
+
+// warm is the resident for a script; args are those that a session is begun with.
+func warm(script, hash string, scripts sandbox.Mount, args []string) *sandbox.Warm {
+	w := &sandbox.Warm{
+		Argv:   slices.Concat(program(), []string{"--resident", resident(script), sandbox.ResidentDir}),
+		Env:    environment(hash),
+		Mounts: []sandbox.Mount{scripts},
+	}
+	if script == session {
+		w.Argv, w.Dirs = append(w.Argv, args...), args
+	}
+	return w
+}
+
+// Ahead has the residents started that runs of trees will ask for, in the usual directory and, in reverse, in again, where the
+// sandbox has any. Who is sure of such runs need not wait for them later.
+func (Pytest) Ahead(sb sandbox.Sandbox, again string) error {
+	box, ok := sb.(sandbox.Aheader)
+	if !ok {
+		return nil
+	}
+	scripts, err := scriptsAt("", sb)
+	if err != nil {
+		return err
+	}
+	mount := sandbox.Mount{Host: scripts, Guest: scriptDir}
+	box.Ahead(warm("probe", "", mount, nil))
+	box.Ahead(warm(session, "", mount, []string{treeParent + "/" + usualName}))
+	box.Ahead(warm("read", "", mount, nil))
+	box.Ahead(warm(session, reversed, mount, []string{treeParent + "/" + again}))
+	return nil
 }
 
 // session is the script that runs tests of trees for which pytest's start is the same.

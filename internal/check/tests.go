@@ -36,7 +36,7 @@ func (r Pytest) Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (t
 		},
 	}
 	if req.Reverse {
-		c.hash = "1"
+		c.hash = reversed
 	}
 	a, err := c.run(ctx, sb)
 	if err != nil {

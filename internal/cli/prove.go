@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tare"
+	"tare/internal/check"
 	"tare/internal/evidence"
 	"tare/internal/proof"
 	"tare/internal/report"
@@ -129,6 +130,11 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 	tasks, err := a.ready(ctx, tasks)
 	if err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(tasks, func(t *tare.Task) bool { return t.Kind == tare.Ticket && t.Runner == "pytest" }) {
+		if err := evidence.Ahead(r.sb, check.Pytest{}); err != nil {
+			return nil, err
+		}
 	}
 	r.inner = max(2, runtime.NumCPU()/flags.jobs) // half of a run is waiting for the kernel to make and unmake a sandbox
 	bar := a.progress()

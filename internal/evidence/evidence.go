@@ -6,6 +6,7 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -62,6 +63,14 @@ func Gather(ctx context.Context, r Request) (tare.Evidence, error) {
 		return tare.Evidence{}, fmt.Errorf("gathering evidence: %w", err)
 	}
 	return g.ev, nil
+}
+
+// Ahead has made ready what gathering by a runner begins with, while the caller goes on.
+func Ahead(sb sandbox.Sandbox, runner check.Runner) error {
+	if p, ok := runner.(check.Pytest); ok {
+		return p.Ahead(sb, againDir)
+	}
+	return nil
 }
 
 // A gatherer is one Gather on its way.
@@ -177,8 +186,13 @@ func (g *gatherer) list(ctx context.Context) bool {
 	trees := []tare.Tree{g.Task.Seed, g.lay.withoutHooks()}
 	lists := make([]listing, len(trees))
 	errs := make([]error, len(trees))
+	shared := cmp.Or(g.Shared, NewShared()) // where the agent touched no test, both are the same
 	parallel(g.Jobs, len(trees), func(i int) {
-		lists[i], _, errs[i] = share(g.Shared, keyOf("tests", string(trees[i].Digest())), func() (l listing, err error) {
+		read := trees[i]
+		if c, ok := g.Runner.(check.Collector); ok {
+			read = read.Filter(func(f tare.File) bool { return c.Collects(f.Path) })
+		}
+		lists[i], _, errs[i] = share(shared, keyOf("tests", string(read.Digest())), func() (l listing, err error) {
 			l.nodes, l.broken, err = g.Runner.Tests(ctx, g.Sandbox, trees[i])
 			return l, err
 		}, func(listing) bool { return true })

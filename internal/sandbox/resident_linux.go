@@ -58,36 +58,16 @@ type resident struct {
 
 // resident finds the one for w, or starts it. It is nil where there is none to be had; one that is not must be put back.
 func (b *bwrap) resident(ctx context.Context, w *Warm) *resident {
-	key, err := json.Marshal(w)
-	if err != nil || b.kind != IsolationBwrap || !countsPerNamespace() {
-		return nil
-	}
 	rs := &b.residents
 	rs.mu.Lock()
-	if rs.failed >= maxFailures || rs.closed {
-		rs.mu.Unlock()
+	res := b.residentLocked(w)
+	if res != nil {
+		res.users++
+	}
+	rs.mu.Unlock()
+	if res == nil {
 		return nil
 	}
-	res := rs.byKey[string(key)]
-	if res == nil {
-		res = &resident{ready: make(chan struct{}), exited: make(chan struct{})}
-		if rs.byKey == nil {
-			rs.byKey = map[string]*resident{}
-		}
-		rs.byKey[string(key)] = res
-		rs.started++
-		go func() {
-			defer close(res.ready)
-			// not under ctx, for whoever asks next wants it too
-			start, cancel := context.WithTimeout(context.Background(), setupTime)
-			defer cancel()
-			if res.err = b.startResident(start, res, w); res.err != nil {
-				rs.trouble(res.err)
-			}
-		}()
-	}
-	res.users++
-	rs.mu.Unlock()
 	select {
 	case <-res.ready:
 	case <-ctx.Done():
@@ -98,6 +78,47 @@ func (b *bwrap) resident(ctx context.Context, w *Warm) *resident {
 		rs.put(res, true)
 		return nil
 	}
+	return res
+}
+
+// Ahead starts the resident for w, if it is not there.
+func (b *bwrap) Ahead(w *Warm) {
+	if b.cold {
+		return
+	}
+	b.residents.mu.Lock()
+	defer b.residents.mu.Unlock()
+	b.residentLocked(w)
+}
+
+// residentLocked is the resident for w, which may still be starting; nil where there is none to be had.
+func (b *bwrap) residentLocked(w *Warm) *resident {
+	key, err := json.Marshal(w)
+	if err != nil || b.kind != IsolationBwrap || !countsPerNamespace() {
+		return nil
+	}
+	rs := &b.residents
+	if rs.failed >= maxFailures || rs.closed {
+		return nil
+	}
+	if res := rs.byKey[string(key)]; res != nil {
+		return res
+	}
+	res := &resident{ready: make(chan struct{}), exited: make(chan struct{})}
+	if rs.byKey == nil {
+		rs.byKey = map[string]*resident{}
+	}
+	rs.byKey[string(key)] = res
+	rs.started++
+	go func() {
+		defer close(res.ready)
+		// not under the context of whoever asks, for who asks next wants it too
+		start, cancel := context.WithTimeout(context.Background(), setupTime)
+		defer cancel()
+		if res.err = b.startResident(start, res, w); res.err != nil {
+			rs.trouble(res.err)
+		}
+	}()
 	return res
 }
 

@@ -110,6 +110,9 @@ type Warm struct {
 	Dirs   []string // that it finds too, empty
 }
 
+// An Aheader is a Sandbox that can start residents before there is a command for them, and does so while the caller goes on.
+type Aheader interface{ Ahead(w *Warm) }
+
 // ResidentDir is where a resident finds the module tare_resident.
 const ResidentDir = "/run/tare"
 

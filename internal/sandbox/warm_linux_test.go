@@ -392,3 +392,37 @@ func TestResidentDies(t *testing.T) {
 		t.Errorf("the next: %q", out)
 	}
 }
+
+// TestAhead: a resident that was started before there was a command is the one that the command is forked from, it finds the
+// directories that it asked for, and closing does not wait for who would use it.
+func TestAhead(t *testing.T) {
+	sb := open("bwrap")(t)
+	if sb.Isolation() != sandbox.IsolationBwrap {
+		t.Skipf("isolation %s has no residents", sb.Isolation())
+	}
+	w := warmUp(t, sb, strings.Replace(execResident, "argv = ", "assert os.listdir('/srv/a/b') == []\nargv = ", 1))
+	w.warm.Dirs = []string{"/srv/a/b"}
+	ahead := sb.(sandbox.Aheader)
+	ahead.Ahead(w.warm)
+	ahead.Ahead(w.warm)
+	if n := sandbox.ResidentsStarted(sb); n != 1 {
+		t.Errorf("%d residents were started", n)
+	}
+	res, err := w.Run(t.Context(), sandbox.Cmd{Argv: []string{"/bin/sh", "-c", "ls /srv"}})
+	if err != nil || !res.Warm || strings.TrimSpace(string(res.Stdout.Data)) != "" {
+		t.Errorf("%+v, %v: %q", res, err, res.Stdout.Data)
+	}
+	if n := sandbox.ResidentsStarted(sb); n != 1 {
+		t.Errorf("%d residents were started for a command", n)
+	}
+	other := *w.warm
+	other.Env = map[string]string{"A": "b"}
+	ahead.Ahead(&other)
+	if err := sb.Close(); err != nil {
+		t.Error(err)
+	}
+	ahead.Ahead(w.warm)
+	if n := sandbox.ResidentsStarted(sb); n != 2 {
+		t.Errorf("%d residents were started, one of them after the end", n)
+	}
+}
