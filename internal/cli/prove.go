@@ -177,7 +177,7 @@ func sparing() (end func()) {
 		percent = debug.SetGCPercent(50)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		limit = debug.SetMemoryLimit(96 << 20)
+		limit = debug.SetMemoryLimit(72 << 20)
 	}
 	return func() {
 		if percent >= 0 {
