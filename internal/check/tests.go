@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"io/fs"
 	"path"
 	"slices"
 
@@ -75,9 +76,9 @@ func (r Pytest) Run(ctx context.Context, sb sandbox.Sandbox, req TestRequest) (t
 
 // script is the one that runs the tests of a request.
 func (r Pytest) script(req TestRequest) string {
-	start := req.Steered || !r.Without.On(defShadows) || !r.Without.On(defSettings)
-	conftest := slices.ContainsFunc(req.Tree, func(f tare.File) bool { return path.Base(f.Path) == "conftest.py" })
-	if start || conftest { // pytest's start depends on the tree
+	own := req.Steered || !r.Without.On(defShadows) || !r.Without.On(defSettings)
+	// pytest asks for a conftest.py before it collects tests, and follows links when it does
+	if own || slices.ContainsFunc(req.Tree, func(f tare.File) bool { return path.Base(f.Path) == "conftest.py" || f.Mode&fs.ModeSymlink != 0 }) {
 		return "pytest"
 	}
 	return session

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -18,7 +19,7 @@ import (
 // facts is Python that says all that it can find out of where it runs. What is left out is what no two cold runs share
 // either, the command line in /proc (that of the resident) and the count of collections that were spared.
 const facts = `
-import gc, glob, os, resource, signal, socket, sys
+import gc, glob, logging, os, resource, signal, socket, sys, threading, time
 
 def _modules():
     return sorted(m for m in sys.modules if m != 'test_facts')
@@ -54,8 +55,14 @@ def all_facts():
         'directories': repr([(d, sorted(os.listdir(d))) for d in ('/', '/run', '/dev', '/dev/pts', '/srv', '/tmp', '/home', '/var', '/etc', '/srv/check')]),
         'streams': repr(_streams()), 'host': repr((os.uname().nodename, socket.gethostname(), [n for _, n in socket.if_nameindex()])),
         'hooks': repr([type(x).__name__ for x in sys.meta_path]), 'switch': repr(sys.getswitchinterval()),
-        'works': _works(),
+        'works': _works(), 'threads': repr([t.native_id == threading.get_native_id() for t in [threading.current_thread()]]), 'log': repr(_log_age()),
     }
+
+def _log_age():
+    # a record says how old the program is
+    began = int(open('/proc/self/stat').read().rpartition(')')[2].split()[19]) / os.sysconf('SC_CLK_TCK')
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - began
+    return logging.LogRecord('x', 20, '', 1, '', (), None).relativeCreated <= age * 1000 + 50
 
 def _works():
     import ctypes, multiprocessing, subprocess, threading
@@ -68,6 +75,15 @@ def _works():
 def chance():
     import random, uuid
     return repr((random.random(), uuid.uuid4().hex, os.urandom(4)))
+`
+
+// factTests says facts in the messages of failures.
+const factTests = `import facts, test_facts, pytest
+FOUND = facts.all_facts()
+@pytest.mark.parametrize('name', sorted(FOUND))
+@pytest.mark.parametrize('part', range(12))
+def test_fact(name, part): raise AssertionError(FOUND[name][part * 1400:][:1400])
+def test_chance(): raise AssertionError(facts.chance())
 `
 
 var address = regexp.MustCompile(`0x[0-9a-f]+`)
@@ -84,14 +100,7 @@ func TestWarmIsCold(t *testing.T) {
 	}
 	defer cold.Close()
 	probe := files(t, "probe.py", "import facts\nask, chance = facts.all_facts, facts.chance\n")
-	tests := `import facts, test_facts, pytest
-FOUND = facts.all_facts()
-@pytest.mark.parametrize('name', sorted(FOUND))
-@pytest.mark.parametrize('part', range(12))
-def test_fact(name, part): raise AssertionError(FOUND[name][part * 1400:][:1400])
-def test_chance(): raise AssertionError(facts.chance())
-`
-	tree := files(t, "src/facts.py", facts, "tests/test_facts.py", tests)
+	tree := files(t, "src/facts.py", facts, "tests/test_facts.py", factTests)
 	ask := func(sb sandbox.Sandbox) (out map[string]string, chance []string) {
 		out = map[string]string{}
 		warm := sb == box
@@ -200,16 +209,21 @@ def test_thread():
 def test_error(nothing): pass
 def test_exit(): sys.exit(3)
 def test_quit(): quit("so")
+def test_collector(pytestconfig):
+    import gc
+    kinds = pytest.Config, pytest.Session, type(pytestconfig.pluginmanager), logging.Handler
+    raise AssertionError(repr([any(isinstance(o, k) for o in gc.get_objects()) for k in kinds]))
+def test_log_file(pytestconfig): raise AssertionError(repr(vars(pytestconfig.pluginmanager.get_plugin("logging-plugin").log_file_handler)))
 `
 
 // TestSessionIsPytest: where pytest's start is made ahead, tests find and say what they do where it is not. A conftest.py that
 // nothing loads makes the difference.
 func TestSessionIsPytest(t *testing.T) {
-	chance := regexp.MustCompile(`in \d+\.\d+s| +\[ *\d+%\]|tare_main.py', '\w+'`) // the time; where the sentinels stand; the name
+	chance := regexp.MustCompile(`in \d+\.\d+s| +\[ *\d+%\]|tare_main.py', '\w+'|'tare_session', |0\.\d+, '[0-9a-f]{32}', b'.*'`) // the time; where the sentinels stand; the name; test_chance
 	seconds := regexp.MustCompile(`in (\d+\.\d+)s`)
 	trees := map[string]tare.Tree{
 		"most":   files(t, "tests/test_most.py", most, "src/a.py", "X = 1\n"),
-		"facts":  files(t, "src/facts.py", facts, "tests/test_facts.py", "import facts\nFOUND = facts.all_facts()\nFOUND.pop('depth')\ndef test_facts():\n    for name in FOUND: print(name, FOUND[name][:300])\n    assert 0\n"),
+		"facts":  files(t, "src/facts.py", facts, "tests/test_facts.py", factTests),
 		"broken": files(t, "tests/test_broken.py", "import nothing\n", "tests/test_syntax.py", "def f(:\n", "tests/test_fine.py", "def test_fine(): pass\n"),
 		"odd":    files(t, "tests/test_odd.py", "import pytest\npytest_plugins = ['helper']\ndef test_a(given): assert given == 2\ndef test_b(): pytest.fail('enough')\ndef test_c(): pass\n", "src/helper.py", "import pytest\n@pytest.fixture\ndef given(): return 1\ndef pytest_runtest_setup(item): print('before', item.nodeid)\ndef pytest_configure(config): print('configured', config.rootpath)\ndef pytest_terminal_summary(terminalreporter): terminalreporter.write_line('in the end')\n"),
 		"none":   files(t, "src/a.py", "X = 1\n"),
@@ -239,12 +253,38 @@ func TestSessionIsPytest(t *testing.T) {
 				got.Output = []byte(address.ReplaceAllString(chance.ReplaceAllString(string(got.Output), ""), "ADDRESS"))
 				got.Tree, got.Command, got.Seconds = "", nil, 0
 				for i := range got.Tests {
-					got.Tests[i].Message = address.ReplaceAllString(got.Tests[i].Message, "ADDRESS")
+					got.Tests[i].Message = address.ReplaceAllString(chance.ReplaceAllString(got.Tests[i].Message, ""), "ADDRESS")
+				}
+				if name == "facts" {
+					got.Output = nil // its end, long as it is, hangs on the places of the sentinels
 				}
 				runs = append(runs, got)
 			}
 			if d := cmp.Diff(runs[0], runs[1]); d != "" {
 				t.Errorf("%s, nodes %v, reverse %v: by pytest and by session (-pytest +session):\n%s", name, req.Nodes, req.Reverse, d)
+			}
+		}
+	}
+}
+
+// TestSnaresBeforeTests: what pytest would meet in the root of a tree before it collects tests, on the way to a conftest.py, is met
+// only where the tests that are asked for lie beside it.
+func TestSnaresBeforeTests(t *testing.T) {
+	cold, err := sandbox.Open(context.Background(), sandbox.Options{InMemory: true, Cold: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cold.Close()
+	for _, target := range []string{strings.Repeat("a", 300), "/proc/1/cwd/x", "/usr/lib/python3"} {
+		for _, tree := range []tare.Tree{
+			files(t, "tests/test_a.py", "def test_a(): pass\n").Overlay(tare.Tree{{Path: "test_l", Mode: fs.ModeSymlink | 0o777, Data: []byte(target)}}),
+			files(t, "tests/test_a.py", "def test_a(): pass\n", "test_l/conftest.py/a", "", "testing/"+strings.Repeat("a", 200), ""),
+		} {
+			for _, sb := range []sandbox.Sandbox{box, cold} {
+				r, err := Pytest{}.Run(t.Context(), sb, TestRequest{Tree: tree, Wall: long, Nodes: []string{"tests/test_a.py::test_a"}, Twin: "tests/test_a.py::test_a"})
+				if err != nil || !r.Complete || len(r.Tests) != 1 || r.Tests[0].Outcome != tare.TestPassed {
+					t.Errorf("a link to %.20s, warm %v: %v, %s, %v", target, r.Warm, r.Tests, r.Defect, err)
+				}
 			}
 		}
 	}

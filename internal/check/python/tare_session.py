@@ -2,7 +2,7 @@
 
     tare_main.py session ROOT DESCRIPTOR    request on stdin
 
-Until pytest collects tests it then reads nothing of the tree: all that it does before is the same for each. A resident has that
+Until pytest collects tests it then needs nothing of the tree: all that it does before is the same for each. A resident has that
 done before it is asked for a run, in an empty directory with the tree's name. A process that was started for one run does
 the same in the same order, only that nobody waits in the middle.
 """
@@ -24,13 +24,16 @@ def ready():
 
 
 def main(serve=None):
-    """Go as far as the collection; there, where serve is given, wait in it until it returns the command line of a run."""
+    """Go as far as the collection; there, where serve is given, wait in it until it returns the arguments of a run."""
     root, descriptor = sys.argv[1], sys.argv[2:]
     ready()
     import pytest
     import tare_plugin
-    from _pytest import logging
-    from _pytest.capture import CaptureManager
+
+    later = Later()
+    if not later.possible():
+        sys.argv[1:] = serve() if serve else [root, *descriptor]
+        return tare_pytest.main()
 
     class Session(tare_plugin.Reporter):
         """The reporter, that also is where a run begins."""
@@ -39,52 +42,75 @@ def main(serve=None):
 
         @pytest.hookimpl(tryfirst=True)
         def pytest_collection(self, session):
-            gc.freeze()
+            if self.arrived:
+                return
+            gc.collect()  # what there is so far is old
             if serve:
                 only_the_streams()
             command = serve() if serve else [root, *descriptor]
             self.arrived = True
-            arrive(self, session.config, *command)
-
-    logs = []
-
-    class LaterFile(logging._FileHandler):
-        """A log that is opened when the run is known."""
-
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, delay=True, **kwargs)
-            logs.append(self)
-
-    def start_later(self):
-        """Leave the streams as they are: those of the run may be others."""
-
-    def arrive(reporter, config, root, descriptor):
-        request = tare_channel.take_request()
-        send = tare_channel.open_channel(int(descriptor), request.pop("nonce"), "check/one-speaker" in request.get("without", ()))
-        send("start")  # nothing of the tree has run so far
-        begin(reporter, config, root, request, send)
-        CaptureManager.start_global_capturing, logging._FileHandler = at_once
-        captured = config.pluginmanager.get_plugin("capturemanager")
-        captured.start_global_capturing()
-        captured.suspend_global_capture()
-        for log in logs:
-            log.__class__ = logging._FileHandler
-            log.stream = log._open()
-        gc.freeze()
-        gc.enable()
+            arrive(self, session.config, later, *command)
 
     os.chdir(root)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.argv[:] = ["pytest"]
     # as after "python -m pytest", so that a process which a test spawns does not run this file
     sys.modules["__main__"].__spec__ = importlib.util.find_spec("pytest.__main__")
-    at_once = CaptureManager.start_global_capturing, logging._FileHandler
-    CaptureManager.start_global_capturing, logging._FileHandler = start_later, LaterFile
     reporter = Session()
+    later.put_off()
     status = int(pytest.main(tare_pytest.settings(root), plugins=[reporter]))
     if not reporter.arrived:
         sys.exit("pytest ended with status %d before it collected tests" % status)
     reporter.end(status)
+
+
+class Later:
+    """What pytest does before it collects tests and is the run's own: it is put off until that is known."""
+
+    def __init__(self):
+        from _pytest import config, logging
+        from _pytest.capture import CaptureManager
+
+        self.logging, self.logs = logging, []
+        self.places = [
+            (CaptureManager, "start_global_capturing", lambda capture: None),  # the streams of the run may be others
+            (config.PytestPluginManager, "_try_load_conftest", lambda *args, **kwargs: None),  # there is none, and a tree may hold snares
+            (logging, "_FileHandler", self.log),
+        ]
+
+    def possible(self):
+        """Whether this pytest has what is put off."""
+        return all(hasattr(of, name) for of, name, _ in self.places)
+
+    def put_off(self):
+        self.usual = [getattr(of, name) for of, name, _ in self.places]
+        for of, name, instead in self.places:
+            setattr(of, name, instead)
+
+    def log(self, *args, **kwargs):
+        """A log that is not open yet."""
+        self.logs.append(self.usual[-1](*args, delay=True, **kwargs))
+        return self.logs[-1]
+
+    def make_up(self, config):
+        """Do what was put off."""
+        for (of, name, _), usual in zip(self.places, self.usual):
+            setattr(of, name, usual)
+        capture = config.pluginmanager.get_plugin("capturemanager")
+        capture.start_global_capturing()
+        capture.suspend_global_capture()
+        for log in self.logs:
+            log.delay, log.stream = False, log._open()
+
+
+def arrive(reporter, config, later, root, descriptor):
+    """Begin the run that stdin asks for."""
+    request = tare_channel.take_request()
+    send = tare_channel.open_channel(int(descriptor), request.pop("nonce"), "check/one-speaker" in request.get("without", ()))
+    send("start")  # nothing of the tree has run so far
+    begin(reporter, config, root, request, send)
+    later.make_up(config)
+    gc.enable()
 
 
 def only_the_streams():
@@ -115,6 +141,5 @@ def begin(reporter, config, root, request, send):
         config.args_source = pytest.Config.ArgsSource.ARGS
     before = config.invocation_params
     config.invocation_params = pytest.Config.InvocationParams(args=[*before.args, *files], plugins=before.plugins, dir=Path.cwd())
-    config.pluginmanager._dirpath2confmods.clear()
     config.pluginmanager.get_plugin("terminalreporter")._sessionstarttime = timing.time()
     reporter.begin(send, request, root, empty)

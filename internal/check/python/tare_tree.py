@@ -250,6 +250,8 @@ def main():
     request = tare_channel.take_request()
     send = tare_channel.open_channel(int(sys.argv[1]), request["nonce"])
     sys.setrecursionlimit(10_000)
+    for number in range(256):  # marshal writes whether a text is interned, which for these hangs on what was done before
+        sys.intern(chr(number))
     trees = [decoded(files) for files in request["trees"]]
     count = 0
     for number, making in enumerate(request["makings"]):

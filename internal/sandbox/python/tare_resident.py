@@ -29,6 +29,7 @@ import resource
 import select
 import signal
 import socket
+import time
 
 NEWNS, NEWCGROUP, NEWUTS, NEWIPC = 0x00020000, 0x02000000, 0x04000000, 0x08000000
 NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -260,6 +261,10 @@ class Run:
         sys.orig_argv[:] = self.request["argv"]
         for name in set(sys.modules) - LOADED:
             del sys.modules[name]
+        if "threading" in LOADED:
+            sys.modules["threading"].main_thread()._set_native_id()
+        if "logging" in LOADED:
+            sys.modules["logging"]._startTime = time.time()  # that of the program, in its records
 
 
 class Resident:
