@@ -79,8 +79,10 @@ file against this binary, its suites and, where it is there, the adapter; it pla
 			}
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
 			defer stop()
-			if !flags.sweepOnly {
-				defer sparing()()
+			if flags.sweepOnly {
+				defer collecting(400, 128<<20)() // a few seconds
+			} else {
+				defer collecting(50, 72<<20)()
 			}
 			a.inMemory = adapter == "" // what the controls of a suite write is known, what an agent will is not
 			return a.withRig(ctx, func(ctx context.Context, r *rig) error {
@@ -169,15 +171,16 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 	return tables[:n], err
 }
 
-// sparing keeps this program small while it plays thousands of rows, beside compilers and interpreters that need memory more: most of
-// what it holds is garbage. Who sets GOGC or GOMEMLIMIT is obeyed. It returns what ends that.
-func sparing() (end func()) {
+// collecting says when garbage is collected: percent and limit are those of GOGC and GOMEMLIMIT, which are obeyed where they are set. A
+// whole proof plays thousands of rows beside compilers and interpreters that need memory more than this program, and most of what it
+// holds is garbage. It returns what ends that.
+func collecting(every int, most int64) (end func()) {
 	percent, limit := -1, int64(-1)
 	if os.Getenv("GOGC") == "" {
-		percent = debug.SetGCPercent(50)
+		percent = debug.SetGCPercent(every)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		limit = debug.SetMemoryLimit(72 << 20)
+		limit = debug.SetMemoryLimit(most)
 	}
 	return func() {
 		if percent >= 0 {

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"tare"
 	"tare/internal/check"
 	"tare/internal/evidence"
@@ -56,11 +58,16 @@ func (a *app) withRig(ctx context.Context, work func(context.Context, *rig) erro
 	if err := a.checkBugs(); err != nil {
 		return err
 	}
-	known, err := a.tasks(nil)
-	if err != nil {
+	var known []*tare.Task
+	var reading errgroup.Group
+	reading.Go(func() (err error) {
+		known, err = a.tasks(nil)
 		return err
-	}
+	})
 	sb, err := sandbox.Open(ctx, a.sandboxOptions())
+	if rerr := reading.Wait(); err == nil && rerr != nil {
+		return errors.Join(rerr, sb.Close())
+	}
 	if err != nil {
 		return a.unavailable(err)
 	}

@@ -397,7 +397,15 @@ func (b *bwrap) command(r *run, t *bwrapTree, mounts []string) (*exec.Cmd, func(
 
 // worldArgs makes the file system that the command finds.
 func (b *bwrap) worldArgs(mounts []string) []string {
-	return append(slices.Concat(b.systemArgs, b.homeArgs(), mounts), "--remount-ro", "/")
+	return slices.Concat(b.baseArgs(), b.ownArgs(mounts))
+}
+
+// baseArgs make the part of it that is the same for all commands.
+func (b *bwrap) baseArgs() []string { return slices.Concat(b.systemArgs, b.homeArgs()) }
+
+// ownArgs add what is the command's own.
+func (b *bwrap) ownArgs(mounts []string) []string {
+	return append(slices.Clone(mounts), "--remount-ro", "/")
 }
 
 // environmentArgs are the environment of the command and where it starts.

@@ -202,7 +202,8 @@ func (b *bwrap) startResident(ctx context.Context, res *resident, w *Warm) error
 		return fmt.Errorf("starting resident: %w", err)
 	}
 	res.control = ours
-	if err := res.greet(ctx, b.dir, b.seccomp); err != nil {
+	hello := map[string]any{"moved": []string{b.dir, insideState}, "seccomp": hex.EncodeToString(b.seccomp), "base": b.baseArgs()}
+	if err := res.greet(ctx, hello); err != nil {
 		res.end()
 		return fmt.Errorf("starting resident: %w: %.500q", err, lastLine(res.said))
 	}
@@ -259,8 +260,8 @@ func (b *bwrap) launch(res *resident, w *Warm, mounts []string, control *os.File
 }
 
 // greet tells the resident what is the same for every command, and waits for it.
-func (res *resident) greet(ctx context.Context, stateDir string, seccomp []byte) error {
-	hello, err := json.Marshal(map[string]any{"moved": []string{stateDir, insideState}, "seccomp": hex.EncodeToString(seccomp)})
+func (res *resident) greet(ctx context.Context, what map[string]any) error {
+	hello, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func (b *bwrap) request(r *run, t *warmTree, mounts []string) error {
 		env[k] = v
 	}
 	return t.resident.ask(request{
-		World: b.worldArgs(mounts), Argv: r.cmd.Argv, Env: env, Dir: startDir(r.cmd), Limits: limitsOf(r.limits),
+		World: b.ownArgs(mounts), Argv: r.cmd.Argv, Env: env, Dir: startDir(r.cmd), Limits: limitsOf(r.limits),
 	}, files)
 }
 

@@ -11,6 +11,7 @@ For each request on its control socket it makes a process that
 What the run's process inherits of the resident is a copy of its memory: modules, and the text of the request. No
 descriptor, no mount, no process and no name of the resident's is left within its reach.
 
+    hello      {"moved": [path on the host, path here], "seccomp": program in hexadecimal, "base": options that are the same in each run}
     request    {"world": options, "argv": [...], "env": {...}, "dir": path, "limits": {...}}, with descriptors: a socket of the
                run's own, then the run's 0, 1, 2, 3 ...
     answers    on the run's socket: "ready" from process 1, which waits there for "go"; "error TEXT" when the sandbox could
@@ -38,6 +39,7 @@ DETACH = 2
 SET_PDEATHSIG, SET_DUMPABLE, SET_SECCOMP, CAPBSET_DROP, SET_NO_NEW_PRIVS, CAP_AMBIENT = 1, 4, 22, 24, 38, 47
 INSIDE = 1000  # uid and gid of a run, in its own user namespace
 MESSAGE = 256 << 10
+NEW_ROOT = "/tmp"  # where a run's root is made, in the run's own mount namespace
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mount.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_ulong, ctypes.c_char_p]
@@ -52,9 +54,18 @@ def call(what, result):
     return result
 
 
-def mount(source, target, kind, flags, data=""):
+def mounting(source, target, kind, flags, data=""):
+    """The arguments of mount for a mount."""
     texts = [t.encode("utf-8", "surrogateescape") if t is not None else None for t in (source, target, kind, data)]
-    call("mount at " + target, libc.mount(texts[0], texts[1], texts[2], flags, texts[3]))
+    return texts[0], texts[1], texts[2], flags, texts[3]
+
+
+def mount(source, target, kind, flags, data):
+    call("mount at " + os.fsdecode(target), libc.mount(source, target, kind, flags, data))
+
+
+def touch(path):
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o444))
 
 
 class Root:
@@ -71,45 +82,61 @@ class Root:
         host, here = self.moved
         return here + path[len(host) :] if path == host or path.startswith(host + "/") else path
 
+    def do(self, step, *args):
+        step(*args)
+
+    def is_dir(self, path):
+        return os.path.isdir(self.place(path))
+
+    def exists(self, path):
+        return os.path.lexists(self.place(path))
+
+    def mount(self, source, path, kind, flags, data=""):
+        self.do(mount, *mounting(source, self.place(path), kind, flags, data))
+
     def dir(self, path, mode=0o755):
-        if os.path.isdir(self.place(path)):
+        if self.is_dir(path):
             return
         self.dir(os.path.dirname(path))
-        os.mkdir(self.place(path))
-        os.chmod(self.place(path), mode)
+        self.do(os.mkdir, self.place(path))
+        self.do(os.chmod, self.place(path), mode)
+
+    def file(self, path):
+        self.do(touch, self.place(path))
+
+    def symlink(self, target, path):
+        self.do(os.symlink, target, self.place(path))
 
     def bind(self, source, path, read_only):
-        source, target = self.source(source), self.place(path)
+        source = self.source(source)
         if os.path.isdir(source):
             self.dir(path)
-        elif not os.path.lexists(target):
+        elif not self.exists(path):
             self.dir(os.path.dirname(path))
-            os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o444))
-        mount(source, target, None, BIND | REC)
-        has = os.statvfs(target).f_flag & (RDONLY | NOSUID | NODEV | NOEXEC)  # the same bits; some are locked
+            self.file(path)
+        self.mount(source, path, None, BIND | REC)
+        has = os.statvfs(source).f_flag & (RDONLY | NOSUID | NODEV | NOEXEC)  # the same bits, and a bind has them too; some are locked
         wanted = has | NOSUID | NODEV | (RDONLY if read_only else 0)
         if has != wanted:
-            mount("none", target, None, BIND | REMOUNT | wanted)
+            self.mount("none", path, None, BIND | REMOUNT | wanted)
 
     def tmpfs(self, path, mode, size):
         self.dir(path)
-        data = "mode=%o" % mode + (",size=%d" % size if size else "")
-        mount("tmpfs", self.place(path), "tmpfs", NOSUID | NODEV, data)
+        self.mount("tmpfs", path, "tmpfs", NOSUID | NODEV, "mode=%o" % mode + (",size=%d" % size if size else ""))
 
     def dev(self, path):
         self.tmpfs(path, 0o755, 0)
-        at = self.place(path)
         for name in ("null", "zero", "full", "random", "urandom", "tty"):
-            os.close(os.open(at + "/" + name, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o444))
-            mount("/dev/" + name, at + "/" + name, None, BIND)
+            self.file(path + "/" + name)
+            self.mount("/dev/" + name, path + "/" + name, None, BIND)
         for number, name in enumerate(("stdin", "stdout", "stderr")):
-            os.symlink("/proc/self/fd/%d" % number, at + "/" + name)
-        os.symlink("/proc/self/fd", at + "/fd")
-        os.symlink("/proc/kcore", at + "/core")
-        os.mkdir(at + "/shm", 0o755)
-        os.mkdir(at + "/pts", 0o755)
-        mount("devpts", at + "/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=620")
-        os.symlink("pts/ptmx", at + "/ptmx")
+            self.symlink("/proc/self/fd/%d" % number, path + "/" + name)
+        self.symlink("/proc/self/fd", path + "/fd")
+        self.symlink("/proc/kcore", path + "/core")
+        self.dir(path + "/shm")
+        self.dir(path + "/pts")
+        self.mount("devpts", path + "/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+        self.symlink("pts/ptmx", path + "/ptmx")
 
     def build(self, options):
         """Do what bubblewrap does for these options."""
@@ -128,20 +155,54 @@ class Root:
             elif option == "--symlink":
                 target, path = next(todo), next(todo)
                 self.dir(os.path.dirname(path))
-                os.symlink(target, self.place(path))
+                self.symlink(target, path)
             elif option == "--proc":
                 path = next(todo)
                 self.dir(path)
-                mount("proc", self.place(path), "proc", NOSUID | NODEV | NOEXEC)
+                self.mount("proc", path, "proc", NOSUID | NODEV | NOEXEC)
             elif option == "--dev":
                 self.dev(next(todo))
             elif option == "--tmpfs":
                 self.tmpfs(next(todo), mode if mode is not None else 0o755, size)
             elif option == "--remount-ro":
-                mount("none", self.place(next(todo)), None, BIND | REMOUNT | RDONLY | NOSUID | NODEV)
+                self.mount("none", next(todo), None, BIND | REMOUNT | RDONLY | NOSUID | NODEV)
             else:
                 raise ValueError("unknown option %r" % option)
             mode, size = None, 0
+
+
+class Plan(Root):
+    """What it takes to build the part of a root that is the same for all runs. It is found out once; a run does it."""
+
+    def __init__(self, at, moved, options):
+        super().__init__(at, moved)
+        self.steps, self.dirs, self.others = [], {"/"}, set()
+        self.build(options)
+
+    def do(self, step, *args):
+        self.steps.append((step, args))
+
+    def is_dir(self, path):
+        return path in self.dirs
+
+    def exists(self, path):
+        return path in self.dirs or path in self.others
+
+    def dir(self, path, mode=0o755):
+        super().dir(path, mode)
+        self.dirs.add(path)
+
+    def file(self, path):
+        super().file(path)
+        self.others.add(path)
+
+    def symlink(self, target, path):
+        super().symlink(target, path)
+        self.others.add(path)
+
+    def follow(self):
+        for step, args in self.steps:
+            step(*args)
 
 
 def enter_root(new):
@@ -230,12 +291,13 @@ class Run:
 
     def make_world(self):
         call("unshare", libc.unshare(NEWNS | NEWIPC | NEWUTS | NEWNET))
-        mount("none", "/", None, REC | PRIVATE)
+        mount(*mounting("none", "/", None, REC | PRIVATE))
         loopback_up()
         socket.sethostname("sandbox")
-        root = Root("/tmp", self.resident.moved)
-        mount("tmpfs", root.at, "tmpfs", NOSUID | NODEV)
+        root = Root(NEW_ROOT, self.resident.moved)
+        mount(*mounting("tmpfs", root.at, "tmpfs", NOSUID | NODEV))
         os.chmod(root.at, 0o755)
+        self.resident.base.follow()
         root.build(self.request["world"])
         enter_root(root)
 
@@ -277,6 +339,7 @@ class Resident:
         hello, _, _, _ = socket.recv_fds(self.control, MESSAGE, 0)
         hello = json.loads(hello)
         self.moved = hello["moved"]
+        self.base = Plan(NEW_ROOT, self.moved, hello["base"])
         self.seccomp = bytes.fromhex(hello["seccomp"])
         self.control.send(b"resident")
 
