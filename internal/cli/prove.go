@@ -158,6 +158,9 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 		if err == nil {
 			tables[i], err = proof.Prove(ctx, tasks[i], r.passes(), o)
 		}
+		if !flags.sweepOnly {
+			debug.FreeOSMemory() // what the largest rows of a task took is not held for the next one
+		}
 		if err == nil && tables[i].Controls && tables[i].Passes > 1 {
 			err = a.certify(tables[i], tasks[i])
 		}
