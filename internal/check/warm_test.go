@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -351,5 +353,52 @@ print(checked)
 	n, atoi := strconv.Atoi(strings.TrimSpace(string(out)))
 	if err != nil || atoi != nil || n < 200 {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestPlainInstead: where pytest lacks what the session puts off, the plain script runs; and a resident does not serve with a
+// descriptor open that no run has.
+func TestPlainInstead(t *testing.T) {
+	const start = `
+import os, sys
+sys.path[:0] = [sys.argv[1], "/usr/lib/python3/dist-packages"]
+import tare_session, tare_pytest
+tare_pytest.HERE = sys.argv[1]
+if sys.argv[3] == "open":
+    kept = open("/dev/null")
+    tare_session.only_the_streams()
+if sys.argv[3] == "lacking":
+    tare_session.Later.__init__ = lambda self: setattr(self, "places", [(os, "nothing", None)])
+sys.argv[1:] = [sys.argv[2], "3"]
+tare_session.main()
+`
+	scripts, err := scriptsAt(t.TempDir(), box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "test_a.py"), []byte("def test_a(): pass\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []string{"whole", "lacking", "open"} {
+		report, err := os.Create(filepath.Join(t.TempDir(), "report"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command(interpreter, "-s", "-S", "-B", "-c", start, scripts, root, how)
+		c.ExtraFiles = []*os.File{report}
+		c.Stdin = strings.NewReader(`{"nonce":"n","sources":[],"nodes":null,"files":null,"twin":"","steered":false,"reverse":false,"passing":"test_p","failing":"test_f","dice":"d"}`)
+		said, _ := c.CombinedOutput()
+		text, err := os.ReadFile(report.Name())
+		report.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ended := strings.Contains(string(text), `"event":"end","status":1,"items":3,"results":9`); ended != (how != "open") {
+			t.Errorf("%s: it said %s and reported %s", how, said, text)
+		}
+		if refused := strings.Contains(string(said), "pytest leaves descriptors open: "); refused != (how == "open") {
+			t.Errorf("%s: it said %s", how, said)
+		}
 	}
 }

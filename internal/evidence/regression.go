@@ -169,7 +169,7 @@ func (g *gatherer) in(w tare.World) []tare.Run {
 type world struct {
 	name  tare.World
 	tree  tare.Tree
-	made  *making                                  // of what tree is to be made
+	made  *check.Making                            // of what tree is to be made
 	lend  func(context.Context) (tare.Tree, error) // or how it is lent what it lacks
 	shape func(*check.TestRequest)
 }
@@ -198,7 +198,7 @@ func (g *gatherer) again(fix tare.Tree) world {
 // so that a test that goes by it sees what it has not seen.
 func (g *gatherer) crossed(fix, bug tare.Tree) []world {
 	to := func(w tare.World, op check.Op, salt string, from ...tare.Tree) world {
-		return world{name: w, made: &making{check.Making{Op: op, Salt: salt, From: from}}}
+		return world{name: w, made: &check.Making{Op: op, Salt: salt, From: from}}
 	}
 	return []world{
 		to(tare.WorldTextFix, check.OpCross, g.salt(tare.WorldTextFix), fix, bug),
@@ -211,7 +211,7 @@ func (g *gatherer) crossed(fix, bug tare.Tree) []world {
 // varied is the world w with other instructions for what it does: only what is loaded differs.
 func (g *gatherer) varied(w tare.World, tree tare.Tree) world {
 	name := tare.WorldVaried(w)
-	return world{name: name, made: &making{check.Making{Op: check.OpCross, Salt: g.salt(name), From: []tare.Tree{tree, tree}}}}
+	return world{name: name, made: &check.Making{Op: check.OpCross, Salt: g.salt(name), From: []tare.Tree{tree, tree}}}
 }
 
 // salt is how what is loaded is varied in w; "" where the runner's tests could not see that. It hangs on the references, so

@@ -99,12 +99,9 @@ func (g *gatherer) observed(key tare.Digest, run func() (tare.Run, error)) (tare
 	return r, err
 }
 
-// A making says how a tree is made of others; shared by what is done to what it reads of them.
-type making struct{ check.Making }
-
 // sources is m without the agent's tests. They have no part in how a tree's sources are made, so they are left out of the
 // making and put back: what is made of the same sources is then the same, whatever tests go with them.
-func (g *gatherer) sources(m making) (check.Making, tare.Digest) {
+func (g *gatherer) sources(m check.Making) (check.Making, tare.Digest) {
 	from := make([]tare.Tree, len(m.From))
 	parts := []string{"making", string(m.Op), m.Salt, fmt.Sprint(g.Task.Sources)}
 	for i, t := range m.From {
@@ -115,7 +112,7 @@ func (g *gatherer) sources(m making) (check.Making, tare.Digest) {
 }
 
 // derive makes a tree, unless it is at hand. Its tests are those of m.From[0].
-func (g *gatherer) derive(ctx context.Context, m making) (tare.Tree, error) {
+func (g *gatherer) derive(ctx context.Context, m check.Making) (tare.Tree, error) {
 	sources, key := g.sources(m)
 	out, _, err := share(g.Shared, key, func() (tare.Tree, error) {
 		if made, ok := g.made[key]; ok {
@@ -144,8 +141,10 @@ func (g *gatherer) makeOne(ctx context.Context, m check.Making) (tare.Tree, erro
 		return g.Runner.Cross(ctx, g.Sandbox, m.From[0], m.From[1], src)
 	case check.OpRewrite:
 		return g.Runner.Rewrite(ctx, g.Sandbox, m.From[0], src)
-	default:
+	case check.OpPoison:
 		return g.Runner.Poison(ctx, g.Sandbox, m.From[0], m.From[1], src)
+	default:
+		return nil, fmt.Errorf("making a world: there is no op %q", m.Op)
 	}
 }
 

@@ -2,7 +2,7 @@
 
     tare_main.py pytest ROOT DESCRIPTOR    request on stdin
 
-Where the tree has no conftest.py, tare_session.py does the same with less.
+Where the tree has neither a conftest.py nor a link, tare_session.py does the same with less.
 
 The tree's directories go onto sys.path only after pytest, the plug-in and what both need are loaded, so that no file of
 the tree can stand in for them. A steered run does it the other way round: there the question is what such files do.

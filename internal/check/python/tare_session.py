@@ -1,4 +1,4 @@
-"""Run pytest as tare_pytest.py does, over a tree that has no conftest.py.
+"""Run pytest as tare_pytest.py does, over a tree that has neither a conftest.py nor a link.
 
     tare_main.py session ROOT DESCRIPTOR    request on stdin
 
