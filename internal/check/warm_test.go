@@ -76,7 +76,7 @@ def _works():
 
 def chance():
     import random, uuid
-    return repr((random.random(), uuid.uuid4().hex, os.urandom(4)))
+    return '|'.join([repr(random.random()), repr(random.Random().random()), uuid.uuid4().hex, os.urandom(4).hex()])
 `
 
 // factTests says facts in the messages of failures.
@@ -152,8 +152,14 @@ func TestWarmIsCold(t *testing.T) {
 		t.Errorf("one fork and the next:\n%s", d)
 	}
 	for i := range chance1 {
-		if chance1[i] == chance2[i] {
-			t.Errorf("chance is the same in two forks: %s", chance1[i])
+		one, two := strings.Split(chance1[i], "|"), strings.Split(chance2[i], "|")
+		if len(one) != 4 || len(two) != 4 {
+			t.Fatalf("chance is %q and %q", chance1[i], chance2[i])
+		}
+		for k := range one {
+			if one[k] == two[k] {
+				t.Errorf("chance is the same in two forks: %s", one[k])
+			}
 		}
 	}
 }

@@ -24,7 +24,7 @@ const (
 
 // sampling says how often a running tree is looked at.
 const (
-	firstSample = 25 * time.Millisecond
+	firstSample = 60 * time.Millisecond // most runs have ended by then
 	everySample = 80 * time.Millisecond
 )
 

@@ -24,11 +24,11 @@ import sys
 
 LOADED = set(sys.modules) - {__name__}  # what runs are to find loaded; the rest is the resident's own
 
+import _signal  # signal itself turns each handler into an enumeration's member, and fails first
 import ctypes
 import fcntl
 import resource
 import select
-import signal
 import socket
 import time
 
@@ -44,6 +44,11 @@ NEW_ROOT = "/tmp"  # where a run's root is made, in the run's own mount namespac
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mount.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_ulong, ctypes.c_char_p]
 libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+
+# Forks without what os.fork does beside: it has modules make new locks and the like, some two hundred pages that are copied each time
+# in the resident, in process 1 and in the run's own. There is one thread here, it has the interpreter's lock and no other, and a
+# process that was started for its run has made no new ones either. Of it all a run needs another seed for its random numbers.
+fork_quietly = ctypes.PyDLL(None, use_errno=True).fork
 
 
 def call(what, result):
@@ -269,7 +274,7 @@ class Run:
     def be_first(self):
         """Be process 1 of the run. It returns in the run's own process only."""
         try:
-            call("prctl", libc.prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+            call("prctl", libc.prctl(SET_PDEATHSIG, _signal.SIGKILL, 0, 0, 0))
             os.setsid()
             self.socket.send(b"ready")
             self.make_world()
@@ -278,10 +283,10 @@ class Run:
             call("unshare", libc.unshare(NEWCGROUP))
             give_up_everything(self.resident.seccomp, self.request["limits"])
             os.chdir(self.request["dir"])
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # process 1 is deaf to what it does not handle
+            _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # process 1 is deaf to what it does not handle
             # what runs here can neither look into process 1 nor trace it: it holds the run's files, too, for a moment
             call("prctl", libc.prctl(SET_DUMPABLE, 0, 0, 0, 0))
-            own = os.fork()
+            own = call("fork", fork_quietly())
         except BaseException as error:
             self.socket.send(b"error " + str(error).encode("utf-8", "backslashreplace")[:1000])
             os._exit(1)
@@ -313,16 +318,22 @@ class Run:
     def be_own(self):
         """Take over what the run's process is to have: descriptors, arguments, environment, modules."""
         libc.prctl(SET_DUMPABLE, 1, 0, 0, 0)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
         for number, fd in enumerate(self.files):
             # descriptors arrive above all that are wanted
             os.dup2(fd, number, inheritable=True)
         os.closerange(len(self.files), 1 << 16)
-        os.environ.clear()
-        os.environ.update(self.request["env"])
+        have, wanted = self.resident.env, self.request["env"]
+        for name in have.keys() - wanted.keys():
+            del os.environ[name]
+        for name in wanted:
+            if have.get(name) != wanted[name]:
+                os.environ[name] = wanted[name]
         sys.orig_argv[:] = self.request["argv"]
-        for name in set(sys.modules) - LOADED:
+        for name in self.resident.modules:
             del sys.modules[name]
+        if "random" in LOADED:
+            sys.modules["random"].seed()
         if "threading" in LOADED:
             sys.modules["threading"].main_thread()._set_native_id()
         if "logging" in LOADED:
@@ -341,6 +352,9 @@ class Resident:
         self.moved = hello["moved"]
         self.base = Plan(NEW_ROOT, self.moved, hello["base"])
         self.seccomp = bytes.fromhex(hello["seccomp"])
+        # Looked up once: whatever is looked at is copied, as it counts who looks at it.
+        self.env = dict(os.environ)
+        self.modules = [name for name in sys.modules if name not in LOADED]
         self.control.send(b"resident")
 
     def serve(self):
@@ -363,7 +377,7 @@ class Resident:
     def fork(self, request, descriptors):
         """Fork for a run, which is returned in its own process, and None here."""
         call("unshare", libc.unshare(NEWPID))
-        pid = os.fork()
+        pid = call("fork", fork_quietly())
         if pid == 0:
             self.control.close()
             os.close(self.own_pids)
