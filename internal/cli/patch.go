@@ -200,7 +200,11 @@ func (w *patchStack) serve(ctx context.Context, level patchcheck.Level) (err err
 	if w.listener, err = mcpserve.ListenUnix(ctx, w.socket, 0o600, w.server.Handler()); err != nil {
 		return err
 	}
-	w.add(w.listener.Close)
+	w.add(func() error {
+		err := w.listener.Close()
+		mcpserve.EndSessions(w.server.MCP())
+		return err
+	})
 	daemon := patchcheck.NewDaemon(w.checker, w.daemonConfig(w.task, guestTree, func(ctx context.Context, command string) (patchcheck.ScriptResult, error) {
 		return w.bash(ctx, w.world.Workspace.Dir, command)
 	}))

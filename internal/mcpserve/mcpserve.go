@@ -71,6 +71,14 @@ func Handler(server *mcp.Server) http.Handler {
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
+// EndSessions ends the sessions that clients of older protocols left open: each would hold all that its server works on until it is
+// found idle. It is for a server whose calls have ended and which no listener serves any more.
+func EndSessions(server *mcp.Server) {
+	for s := range server.Sessions() {
+		_ = s.Close() // how a client went is none of our failures
+	}
+}
+
 // A Listener serves HTTP until it is closed.
 type Listener struct {
 	URL    string // of the MCP endpoint, where there is one; of a Unix socket, one whose host means nothing

@@ -76,7 +76,11 @@ func (w *endpoint) serveLocal(ctx context.Context, newDir func(pattern string) (
 	if err != nil {
 		return "", nil, errors.Join(err, w.Close(), held.Remove())
 	}
-	return socket, sync.OnceValue(func() error { return errors.Join(w.Close(), l.Close(), held.Remove()) }), nil
+	return socket, sync.OnceValue(func() error {
+		err := errors.Join(w.Close(), l.Close())
+		mcpserve.EndSessions(w.server)
+		return errors.Join(err, held.Remove())
+	}), nil
 }
 
 // Close closes the world, then the socket. When it returns no call is under way and none will be recorded.

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tare"
+	"tare/internal/mcpserve"
 	"tare/internal/sandbox"
 	"tare/internal/workspace"
 )
@@ -451,6 +452,33 @@ func TestClose(t *testing.T) {
 	}
 	if err := b.World.Close(); err != nil {
 		t.Errorf("closing again: %v", err)
+	}
+}
+
+// TestSessionLeftOpen has a client of an older protocol go without a word, as one that is killed does: what is closed must not be
+// held by its session.
+func TestSessionLeftOpen(t *testing.T) {
+	b := newBench(t, nil)
+	l, err := ServeLocal(t.Context(), b.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &mcp.StreamableClientTransport{Endpoint: "http://localhost" + mcpserve.Path, HTTPClient: unixClient(l.Socket), MaxRetries: -1}
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(t.Context(), tr, &mcp.ClientSessionOptions{ProtocolVersion: "2025-06-18"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	open := func() int { return len(slices.Collect(l.server.Sessions())) }
+	if n := open(); n != 1 {
+		t.Fatalf("%d sessions are open, want the client's", n)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := open(); n != 0 {
+		t.Errorf("after Close %d sessions are open", n)
 	}
 }
 
