@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +25,13 @@ func (b *budget) take(n int) int {
 	n = int(min(int64(n), b.left))
 	b.left -= int64(n)
 	return n
+}
+
+// rest is how many bytes nobody has claimed.
+func (b *budget) rest() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left
 }
 
 // An output is one descriptor that the command writes to.
@@ -61,7 +69,7 @@ func (o *output) drain() {
 		if n > 0 {
 			o.bytes.Total += int64(n)
 			kept := o.budget.take(n)
-			o.bytes.Data = append(o.bytes.Data, buf[:kept]...)
+			o.keep(buf[:kept])
 			if o.tee != nil && kept > 0 {
 				o.tee(buf[:kept])
 			}
@@ -76,6 +84,17 @@ func (o *output) drain() {
 			return
 		}
 	}
+}
+
+// flood is how much of an output shows that it may well become as long as it is allowed to.
+const flood = 1 << 20
+
+// keep adds p to what is kept. Room for a flood is made once: growing by and by would leave several times its size behind.
+func (o *output) keep(p []byte) {
+	if n := len(o.bytes.Data) + len(p); n > flood && n > cap(o.bytes.Data) {
+		o.bytes.Data = slices.Grow(o.bytes.Data, len(p)+int(min(o.budget.rest(), DefaultOutput)))
+	}
+	o.bytes.Data = append(o.bytes.Data, p...)
 }
 
 // finish waits for the end of the pipe. When a process outside the tree still holds it, reading is broken off.
