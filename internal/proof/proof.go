@@ -119,7 +119,7 @@ func Prove(ctx context.Context, task *tare.Task, judge Judge, o Options) (Table,
 	if passes < 1 {
 		passes = 2
 	}
-	results, err := play(ctx, task, controls, passes, judge, o)
+	results, stops, err := play(ctx, task, controls, passes, judge, o)
 	if err != nil {
 		return Table{}, err
 	}
@@ -127,7 +127,8 @@ func Prove(ctx context.Context, task *tare.Task, judge Judge, o Options) (Table,
 	table.Controls = len(controls) == whole
 	table.Whole = table.Controls && len(o.Adversaries) > 0
 	for i, c := range controls {
-		row := newRow(task, c, results[i])
+		row := newRow(c, results[i])
+		row.Stops = stops[i]
 		table.Rows = append(table.Rows, row)
 		table.Isolation = results[i][0].Verdict.Isolation
 		if unsteady(results[i]) != "" {
@@ -169,15 +170,17 @@ func derivedRows(task *tare.Task, controls []tare.Control, results [][]run.Resul
 	return variantRows(task, results[good], judge)
 }
 
-// play judges each control passes times; results are by control, then pass. Later passes go through the controls
-// backwards, so that an order that matters shows.
-func play(ctx context.Context, task *tare.Task, controls []tare.Control, passes int, judge Judge, o Options) ([][]run.Result, error) {
+// play judges each control passes times; results are by control, then pass, and stops the hidden cases that each control fails on the
+// first. Of a result only the verdict is kept, and the record where rows are made of it: all records of some hundred rows are what
+// a proof would hold most of. Later passes go through the controls backwards, so that an order that matters shows.
+func play(ctx context.Context, task *tare.Task, controls []tare.Control, passes int, judge Judge, o Options) (results [][]run.Result, stops [][]string, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	results := make([][]run.Result, len(controls))
+	results, stops = make([][]run.Result, len(controls)), make([][]string, len(controls))
 	for i := range results {
 		results[i] = make([]run.Result, passes)
 	}
+	recorded := origins(task)
 	type turn struct{ control, pass int }
 	turns := make(chan turn)
 	go func() {
@@ -207,7 +210,14 @@ func play(ctx context.Context, task *tare.Task, controls []tare.Control, passes 
 					return
 				}
 				mu.Lock()
-				results[t.control][t.pass] = res
+				if t.pass == 0 {
+					stops[t.control] = failing(task, res)
+				}
+				kept := run.Result{Verdict: res.Verdict}
+				if recorded(controls[t.control]) {
+					kept.Record = res.Record
+				}
+				results[t.control][t.pass] = kept
 				done++
 				if o.Progress != nil {
 					o.Progress(done, passes*len(controls))
@@ -217,12 +227,23 @@ func play(ctx context.Context, task *tare.Task, controls []tare.Control, passes 
 		})
 	}
 	wg.Wait()
-	return results, context.Cause(ctx)
+	return results, stops, context.Cause(ctx)
 }
 
-func newRow(task *tare.Task, c tare.Control, results []run.Result) Row {
+// origins says of the controls of task whether further rows may be made of their records.
+func origins(task *tare.Task) func(tare.Control) bool {
+	if task.Kind == tare.Scenario {
+		return func(tare.Control) bool { return true } // a few agents, of which the best is not known before
+	}
+	of := map[string]bool{genuineOf(task): true}
+	for _, s := range sicknessesOf(task) {
+		of[s.of] = true
+	}
+	return func(c tare.Control) bool { return c.Origin == tare.FromReference || of[c.Name] }
+}
+
+func newRow(c tare.Control, results []run.Result) Row {
 	row := Row{Control: c.Name, Origin: c.Origin, Expect: c.Expect, Got: got(results[0].Verdict)}
-	row.Stops = failing(task, results[0])
 	row.Wrong = wrong(c.Expect, row.Got)
 	if row.Wrong == "" {
 		row.Wrong = unsteady(results)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	"tare"
 	"tare/internal/proof"
@@ -126,6 +129,38 @@ func TestProofHolds(t *testing.T) {
 	s := proof.SweepOf(table)
 	if s.Unfixed.Control != "seed" || s.Untested.Control != "reference:a" || s.Genuine.Control != "reference:a+test" || s.Vacuous.Control != "worthless:vacuous" {
 		t.Errorf("sweep %+v", s)
+	}
+}
+
+// TestRecordsAreLetGo looks, when the last row was played, for the records of the first pass: only those are held that further rows are
+// made of.
+func TestRecordsAreLetGo(t *testing.T) {
+	task, verdicts := fixture()
+	task.References = []tare.Reference{{Name: "a"}}
+	runs := map[string]weak.Pointer[tare.Run]{}
+	answered := judge(verdicts, nil)
+	judged := func(ctx context.Context, task *tare.Task, c tare.Control, pass int) (run.Result, error) {
+		res, err := answered(ctx, task, c, pass)
+		if pass == 0 {
+			runs[c.Name] = weak.Make(&res.Record.Evidence.Runs[0])
+		}
+		return res, err
+	}
+	held := map[string]bool{}
+	_, err := proof.Prove(t.Context(), task, judged, proof.Options{Adversaries: unfit(), Progress: func(done, all int) {
+		if done == all {
+			runtime.GC()
+			for name, r := range runs {
+				held[name] = r.Value() != nil
+			}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"seed": true, "reference:a": true, "reference:a+test": true, "worthless:vacuous": false, "twin:w": false}
+	if !maps.Equal(held, want) {
+		t.Errorf("held are %v, want %v", held, want)
 	}
 }
 

@@ -74,6 +74,14 @@ func sicknesses() []sickness {
 	return slices.Concat(rigSicknesses(), out, graftSicknesses())
 }
 
+// sicknessesOf are those of the records of a task like this one.
+func sicknessesOf(task *tare.Task) []sickness {
+	if task.Kind == tare.Vuln {
+		return vulnSicknesses()
+	}
+	return sicknesses()
+}
+
 // infra is what must become of a record that the rig could not make whole.
 func infra(reason string) tare.Expect {
 	return tare.Expect{Outcome: tare.Unverified, Gate: tare.GateInfrastructure, Reason: reason}
@@ -170,11 +178,7 @@ type Sick struct {
 // does not lend itself to it, it is left out.
 func SickRecords(task *tare.Task, records map[string]tare.Record) ([]Sick, error) {
 	var out []Sick
-	all := sicknesses()
-	if task.Kind == tare.Vuln {
-		all = vulnSicknesses()
-	}
-	for _, s := range all {
+	for _, s := range sicknessesOf(task) {
 		of := s.of
 		if of == genuine {
 			of = genuineOf(task)
@@ -258,8 +262,7 @@ func sickRows(task *tare.Task, controls []tare.Control, results [][]run.Result, 
 				judged = append(judged, run.Result{Record: sick[i].Record, Verdict: judge(sick[i].Task, sick[i].Record)})
 			}
 		}
-		row := newRow(task, s.Control, judged)
-		row.Stops = nil // it is no solution
+		row := newRow(s.Control, judged)
 		if len(judged) < len(passes) && row.Wrong == "" {
 			row.OK, row.Wrong = false, "not every pass has the record that it is made of"
 		}

@@ -206,7 +206,7 @@ func variantRows(task *tare.Task, good []run.Result, judge func(*tare.Task, tare
 			continue
 		}
 		expect := tare.Expect{Outcome: v.Expect.Outcome, Gate: v.Expect.Gate, Reason: v.Expect.Reason}
-		row := newRow(task, tare.Control{Name: "variant:" + v.Name, Origin: tare.FromVariant, Expect: expect}, judged)
+		row := newRow(tare.Control{Name: "variant:" + v.Name, Origin: tare.FromVariant, Expect: expect}, judged)
 		row.Got, row.Wrong, row.Variant = v.gotAt(judged[0].Verdict), v.misses(judged[0].Verdict), v.Kind
 		if row.Wrong == "" && len(judged) < len(good) {
 			row.Wrong = "it does not fit the record of every pass"
