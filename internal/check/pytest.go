@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"tare"
@@ -269,8 +270,8 @@ func clear(dir string) error {
 	return w.Remove()
 }
 
-// toolTree is the scripts as a tree.
-func toolTree() (tare.Tree, error) {
+// toolTree is the scripts as a tree, which nobody changes.
+var toolTree = sync.OnceValues(func() (tare.Tree, error) {
 	entries, err := scripts.ReadDir("python")
 	if err != nil {
 		return nil, fmt.Errorf("reading scripts: %w", err)
@@ -284,7 +285,7 @@ func toolTree() (tare.Tree, error) {
 		t = append(t, tare.File{Path: e.Name(), Mode: 0o444, Data: b})
 	}
 	return t, nil
-}
+})
 
 // secret is n random bytes in hex.
 func secret(n int) string {

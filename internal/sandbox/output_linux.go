@@ -60,10 +60,15 @@ func pipe(uid, gid int) (*output, error) {
 	return &output{read: r, write: w, done: make(chan struct{})}, nil
 }
 
+// buffers are for outputs to be read into: each run has three.
+var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
 // drain reads to the end, keeps what the budget allows and counts the rest.
 func (o *output) drain() {
 	defer close(o.done)
-	buf := make([]byte, 64<<10)
+	hold := buffers.Get().(*[64 << 10]byte)
+	defer buffers.Put(hold)
+	buf := hold[:]
 	for {
 		n, err := o.read.Read(buf)
 		if n > 0 {
