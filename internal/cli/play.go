@@ -241,6 +241,13 @@ func (r *rig) scanner(task *tare.Task) (*workspace.Scanner, error) {
 	return s, nil
 }
 
+// forget lets go of what is kept for the episodes of a task of which there are no more.
+func (r *rig) forget(task *tare.Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.scanners, task.Hash)
+}
+
 // keepWorkspace moves a workspace out of the sandbox's state, which is cleared at the end, into the store's directory.
 func (r *rig) keepWorkspace(ep tare.Episode, dir string) {
 	short := strings.TrimPrefix(string(ep.Key()), "sha256:")[:16]

@@ -82,7 +82,7 @@ file against this binary, its suites and, where it is there, the adapter; it pla
 			if flags.sweepOnly {
 				defer collecting(400, 128<<20)() // a few seconds
 			} else {
-				defer collecting(50, 72<<20)()
+				defer collecting(50, 60<<20)()
 			}
 			a.inMemory = adapter == "" // what the controls of a suite write is known, what an agent will is not
 			return a.withRig(ctx, func(ctx context.Context, r *rig) error {
@@ -158,6 +158,7 @@ func (a *app) proveTasks(ctx context.Context, r *rig, tasks []*tare.Task, flags 
 		if err == nil {
 			tables[i], err = proof.Prove(ctx, tasks[i], r.passes(), o)
 		}
+		r.forget(tasks[i])
 		if !flags.sweepOnly {
 			debug.FreeOSMemory() // what the largest rows of a task took is not held for the next one
 		}
@@ -291,6 +292,7 @@ func (r *rig) passes() proof.Judge {
 		}
 		mu.Lock()
 		if shared[pass].shared == nil {
+			delete(shared, pass-1) // its last rows hold it themselves
 			shared[pass] = beside{evidence.NewShared(), evidence.NewVulnCache("").WithBuilds(builds).WithSharedRuns()}
 		}
 		with := shared[pass]
