@@ -19,6 +19,7 @@ import (
 
 	"tare"
 	"tare/internal/bucket/buckettest"
+	"tare/internal/sandbox"
 	"tare/internal/soak"
 	"tare/internal/store"
 	"tare/internal/store/storetest"
@@ -75,7 +76,43 @@ func tickets(t *testing.T, root string) (names []string) {
 	return names
 }
 
+// newWorkdir makes a directory for workspaces while they are in use. It is in memory where there is room, as in the tests of other packages:
+// a disk that passes over inodes which were removed a moment ago (see sandbox.TempDir) costs each of some hundred runs more than its work.
+func newWorkdir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(sandbox.TempDir(), "tare-cli-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(dir, 0o711); err != nil { // the unprivileged user of the sandbox passes through it
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// linkGo shows below a directory for workspaces what Go's runner keeps for all runs, as far as it was made.
+func linkGo(t *testing.T, workdir string) {
+	t.Helper()
+	ready, err := filepath.Glob(fmt.Sprintf("/var/tmp/tare-%d/go-*/ready", os.Geteuid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range ready {
+		dir := filepath.Dir(r)
+		if err := os.Symlink(dir, filepath.Join(workdir, filepath.Base(dir))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestScripts(t *testing.T) {
+	workdir := newWorkdir(t) // one that all scripts share, as programs of one user do
+	linkGo(t, workdir)
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +146,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("EXAMPLES", filepath.Join(root, "examples"))
 			env.Setenv("TASKS", filepath.Join(root, "internal", "cli", "testdata", "tasks"))
 			env.Setenv("TARE_STATE", filepath.Join(env.WorkDir, "state"))
+			env.Setenv("TARE_WORKDIR", workdir)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -30,15 +30,7 @@ type machine struct {
 
 func newMachine(t *testing.T, db string) *machine {
 	t.Helper()
-	m := &machine{t: t, db: db, state: t.TempDir(), workdir: t.TempDir()}
-	if err := os.Chmod(m.workdir, 0o711); err != nil { // the unprivileged user of the sandbox passes through it
-		t.Fatal(err)
-	}
-	for dir := m.workdir; dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o711); err != nil {
-			t.Fatal(err)
-		}
-	}
+	m := &machine{t: t, db: db, state: t.TempDir(), workdir: newWorkdir(t)}
 	if m.db == "" {
 		m.db = "sqlite:" + filepath.Join(m.state, "tare.db")
 	}
