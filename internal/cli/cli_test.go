@@ -52,6 +52,16 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	bin = dir
+	// Most tests wait for a tare that they started, and some for a time limit: as many at once as there are processors leaves these idle.
+	// Who says -parallel has their way.
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", "4"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	return storetest.Main(m)
 }
 
@@ -111,6 +121,7 @@ func linkGo(t *testing.T, workdir string) {
 }
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	workdir := newWorkdir(t) // one that all scripts share, as programs of one user do
 	linkGo(t, workdir)
 	root, err := filepath.Abs("../..")

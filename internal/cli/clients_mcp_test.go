@@ -47,6 +47,7 @@ func node(t *testing.T, modules string, args ...string) (string, error) {
 
 // Clients that others wrote drive our server: both official SDKs of JavaScript, in the old protocol and the new, and the inspector.
 func TestClientsMCP(t *testing.T) {
+	t.Parallel()
 	modules := filepath.Join(clients(t), "node_modules")
 	url := served(t)
 	out, err := node(t, modules, "testdata/clients/sdk.mjs", modules, url, "get_app", `{"app_id":"app_shop"}`)
@@ -69,6 +70,7 @@ func TestClientsMCP(t *testing.T) {
 
 // The protocol's own conformance suite holds of our server what needs no fixtures.
 func TestClientsConformance(t *testing.T) {
+	t.Parallel()
 	modules := filepath.Join(clients(t), "node_modules")
 	url := served(t)
 	passed := regexp.MustCompile(`Passed: ([1-9]\d*)/([1-9]\d*), 0 failed`)

@@ -61,13 +61,31 @@ type clientLine struct {
 // playClients has agents play a task with tare run, and returns what came of each by the name that it was given.
 func playClients(t *testing.T, base string, want int, task string, agents []string, more ...string) map[string]clientLine {
 	t.Helper()
+	return startClients(t, base, task, agents, more...)(want)
+}
+
+// startClients is playClients in two parts: the agents play while the test does something else, and what it returns waits for them.
+func startClients(t *testing.T, base, task string, agents []string, more ...string) func(want int) map[string]clientLine {
+	t.Helper()
 	state := t.TempDir()
 	args := append([]string{"run", task, "--db", "files", "--format", "json", "-q", "--jobs", "3", "--state", state, "--clients", clients(t), "--agent", strings.Join(agents, ",")}, more...)
 	cmd := exec.Command(filepath.Join(bin, "tare"), args...)
 	cmd.Env = append(os.Environ(), "ANTHROPIC_BASE_URL="+base, "OPENAI_BASE_URL="+base+"/v1", "ANTHROPIC_API_KEY=a-secret-of-the-user", "OPENAI_API_KEY=b-secret-of-the-user", "UNRELATED=secret-of-the-user")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func(want int) map[string]clientLine {
+		t.Helper()
+		err := cmd.Wait()
+		return clientLines(t, state, agents, want, stdout.Bytes(), stderr.Bytes(), err)
+	}
+}
+
+// clientLines is what came of agents that have played, by what tare run printed and how it ended.
+func clientLines(t *testing.T, state string, agents []string, want int, out, stderr []byte, err error) map[string]clientLine {
+	t.Helper()
 	code := 0
 	if e := (*exec.ExitError)(nil); errors.As(err, &e) {
 		code = e.ExitCode()
@@ -105,10 +123,10 @@ func playClients(t *testing.T, base string, want int, task string, agents []stri
 		for _, l := range lines {
 			t.Logf("%s: %s, stop %s: %s, last message %q", l.Episode.Agent, l.Outcome, l.record.Trajectory.Stop, l.record.Trajectory.Detail, l.record.Trajectory.Final)
 		}
-		t.Fatalf("exit %d, want %d\n%s", code, want, stderr.Bytes())
+		t.Fatalf("exit %d, want %d\n%s", code, want, stderr)
 	}
 	if len(lines) != len(agents) {
-		t.Fatalf("%d verdicts of %d agents\n%s%s", len(lines), len(agents), out, stderr.Bytes())
+		t.Fatalf("%d verdicts of %d agents\n%s%s", len(lines), len(agents), out, stderr)
 	}
 	return lines
 }
@@ -137,6 +155,7 @@ func scripted(u *tare.Usage, answers, more int) bool {
 
 // Real agents of three makers repair a ticket, over MCP alone or in the workspace with their own tools.
 func TestClientsSolve(t *testing.T) {
+	t.Parallel()
 	agents := []string{"claude-code", "codex:direct", "pi"}
 	base := model(t, "../../examples/mockmodel/bugfix_inventory.yaml")
 	for name, l := range playClients(t, base, 0, "tickets/bugfix_inventory", agents) {
@@ -172,6 +191,7 @@ func TestClientsSolve(t *testing.T) {
 
 // The same agents, each in the other way, leave the bug of another ticket, and say that all is well.
 func TestClientsLeaveTheBug(t *testing.T) {
+	t.Parallel()
 	agents := []string{"claude-code:direct:lazy", "codex:lazy", "pi:direct:lazy"}
 	for name, l := range playClients(t, model(t, "testdata/clients/model.yaml"), 1, "tickets/bugfix_restock_exact_match", agents) {
 		tr := l.record.Trajectory
@@ -184,7 +204,9 @@ func TestClientsLeaveTheBug(t *testing.T) {
 // An agent that hangs in a tool is ended with all that it started: some put tools into sessions of their own.
 func TestClientsHang(t *testing.T) {
 	agents := []string{"claude-code:direct:hangs", "codex:direct:hangs", "pi:direct:hangs"}
-	for name, l := range playClients(t, model(t, "testdata/clients/model.yaml"), 3, "tickets/bugfix_inventory", agents, "--wall", "45s") {
+	played := startClients(t, model(t, "testdata/clients/model.yaml"), "tickets/bugfix_inventory", agents, "--wall", "45s")
+	t.Parallel() // only now, when they have begun: last of all, the 45 seconds would be waited for with nothing beside them
+	for name, l := range played(3) {
 		tr := l.record.Trajectory
 		if l.Outcome != tare.Unverified || tr.Stop != tare.WallLimit || !l.Unfinished {
 			t.Errorf("%s: %s, stop %s (%s)", name, l.Outcome, tr.Stop, tr.Detail)
@@ -206,6 +228,7 @@ func TestClientsHang(t *testing.T) {
 
 // A service that refuses every request is no grade of the agent's, also where that ends with status 0.
 func TestClientsRefused(t *testing.T) {
+	t.Parallel()
 	agents := []string{"claude-code:broken", "pi:broken"}
 	for name, l := range playClients(t, model(t, "testdata/clients/model.yaml"), 3, "tickets/bugfix_inventory", agents) {
 		tr := l.record.Trajectory

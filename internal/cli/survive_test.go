@@ -161,6 +161,7 @@ var (
 // TestRunnerIsKilled ends a run with SIGKILL, twice, the second time while it resumes. The same command brings it to the end that it
 // has when nobody does that.
 func TestRunnerIsKilled(t *testing.T) {
+	t.Parallel()
 	undisturbed := newMachine(t, "")
 	want := undisturbed.outcomes(1, graded...)
 	m := newMachine(t, "")
@@ -184,6 +185,7 @@ func TestRunnerIsKilled(t *testing.T) {
 // TestKilledRunnerIsReaped kills a runner whose agent has a daemon that outlives it, in a sandbox that is none. The next one finds the
 // daemon, and the workspaces, and removes both.
 func TestKilledRunnerIsReaped(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t, "")
 	script := filepath.Join(t.TempDir(), "agent.sh")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nsetsid sleep 1234567 >/dev/null 2>&1 &\nsleep 1234567\n"), 0o755); err != nil {
@@ -234,6 +236,7 @@ func TestKilledRunnerIsReaped(t *testing.T) {
 
 // TestInterrupted interrupts a run: once it finishes what runs, twice it stops. Both say how to go on.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	for _, times := range []int{1, 2} {
 		m := newMachine(t, "")
 		d := m.open()
@@ -269,6 +272,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestTwoRunners starts the same run twice at once. Both come to the same end, and each episode has one verdict.
 func TestTwoRunners(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t, "")
 	d := m.open()
 	c, said := m.start(append(survivors, "-q")...)
@@ -295,6 +299,7 @@ func TestTwoRunners(t *testing.T) {
 // TestLongLine plays an agent that prints 50 MB without an end of line. It is graded as what it is, and neither the store nor the
 // record grows by it.
 func TestLongLine(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t, "")
 	d := m.open()
 	script := filepath.Join(t.TempDir(), "agent.sh")
@@ -322,16 +327,8 @@ func TestLongLine(t *testing.T) {
 
 // TestThreeWorkers plays a run on three workers with PostgreSQL, of which one is killed: the totals are those of a run without.
 func TestThreeWorkers(t *testing.T) {
-	server, err := storetest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	address, err := server.New()
+	t.Parallel()
+	address, err := storetest.Postgres(t).New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,6 +342,15 @@ func TestThreeWorkers(t *testing.T) {
 	}
 	m := newMachine(t, address)
 	d := m.open()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // or the others are done before the first one is there
+		pulses, err := d.Pulses(context.Background())
+		if err == nil && len(pulses) == len(workers) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the workers are not all there: %+v, %v", pulses, err)
+		}
+	}
 	killed := make(chan error, 1)
 	go func() {
 		defer close(killed)
@@ -387,21 +393,13 @@ func TestThreeWorkers(t *testing.T) {
 
 // TestNobodyCanPlay asks for what no worker can play: it is said, and not waited for.
 func TestNobodyCanPlay(t *testing.T) {
-	server, err := storetest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	address, err := server.New()
+	address, err := storetest.Postgres(t).New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := newMachine(t, address)
 	c, said := m.start("run", "scenarios/scale_to_three", "--agent", "careful")
+	t.Parallel() // only now, as in TestClientsHang
 	err = c.Wait()
 	var e *exec.ExitError
 	if !errors.As(err, &e) || e.ExitCode() != 3 || !strings.Contains(said.String(), "no worker is there") || !strings.Contains(said.String(), "incomplete: 1 of 1") {
@@ -412,6 +410,7 @@ func TestNobodyCanPlay(t *testing.T) {
 // TestAnotherGraderJudgesAgain asks again for a run that another grader judged, and of which it said the contrary of what the present one
 // says. All of it is judged again, once, and nothing is played again.
 func TestAnotherGraderJudgesAgain(t *testing.T) {
+	t.Parallel()
 	ask := []string{"run", "scenarios/scale_to_three", "--agent", "noop,straight"}
 	now, was := newMachine(t, ""), newMachine(t, "")
 	now.outcomes(1, ask...)
