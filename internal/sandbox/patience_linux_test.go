@@ -21,7 +21,8 @@ func TestPatience(t *testing.T) {
 	}
 	var first unix.CPUSet
 	first.Set(0)
-	busy := func(n int) {
+	busy := func(t *testing.T, n int) {
+		t.Helper()
 		for range n {
 			c := exec.Command("/bin/sh", "-c", "while :; do :; done")
 			c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the kernel may share a processor out by sessions
@@ -51,7 +52,7 @@ func TestPatience(t *testing.T) {
 		{"for too long", 8, burn, 300 * time.Millisecond, LimitWall, "the machine was too busy"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			busy(c.busy)
+			busy(t, c.busy)
 			limits := Limits{Wall: time.Second, CPU: 2 * time.Second, Patience: c.patience}
 			res, err := b.Run(t.Context(), Cmd{Argv: []string{"/usr/bin/python3", "-c", c.script}, Limits: limits})
 			if fmt.Sprint(err) != "<nil>" && c.fails == "" || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
