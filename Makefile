@@ -17,9 +17,10 @@ help: ## show this list
 demo: need-demo build-tare ## prove a ticket, play four agents, explain a verdict; writes report.html
 	bin/tare demo
 
+# One package more at once than there are processors: what the tests start waits for the kernel, for others and for time limits.
 test: ## run every test
 	@scripts/need clients & need=$$!; $(MAKE) --no-print-directory build; built=$$?; wait $$need && exit $$built
-	@scripts/clients/install >/dev/null & $(GO) test -timeout 60m ./...; tests=$$?; wait; exit $$tests
+	@scripts/clients/install >/dev/null & $(GO) test -p $$(($$(nproc) + 1)) -timeout 60m ./...; tests=$$?; wait; exit $$tests
 
 build: build-tare ## build bin/tare and the helpers beside it
 	$(GO) build -buildvcs=false -o bin/ ./cmd/tare-bucket
