@@ -60,15 +60,10 @@ func pipe(uid, gid int) (*output, error) {
 	return &output{read: r, write: w, done: make(chan struct{})}, nil
 }
 
-// buffers are for outputs to be read into: each run has three.
-var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
-
 // drain reads to the end, keeps what the budget allows and counts the rest.
 func (o *output) drain() {
 	defer close(o.done)
-	hold := buffers.Get().(*[64 << 10]byte)
-	defer buffers.Put(hold)
-	buf := hold[:]
+	buf := make([]byte, 4<<10) // most outputs are short, and each run has three
 	for {
 		n, err := o.read.Read(buf)
 		if n > 0 {
@@ -77,6 +72,9 @@ func (o *output) drain() {
 			o.keep(buf[:kept])
 			if o.tee != nil && kept > 0 {
 				o.tee(buf[:kept])
+			}
+			if n == len(buf) && n < pipeSize {
+				buf = make([]byte, pipeSize)
 			}
 			if kept < n {
 				o.bytes.Truncated = true
@@ -90,6 +88,9 @@ func (o *output) drain() {
 		}
 	}
 }
+
+// pipeSize is how much a pipe holds.
+const pipeSize = 64 << 10
 
 // flood is how much of an output shows that it may well become as long as it is allowed to.
 const flood = 1 << 20
