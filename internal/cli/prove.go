@@ -84,6 +84,9 @@ file against this binary, its suites and, where it is there, the adapter; it pla
 			} else {
 				defer collecting(50, 60<<20)()
 			}
+			if !slices.ContainsFunc(tasks, func(t *tare.Task) bool { return t.Kind == tare.Scenario }) { // which are judged in this program
+				defer leavingProcessors()()
+			}
 			a.inMemory = adapter == "" // what the controls of a suite write is known, what an agent will is not
 			return a.withRig(ctx, func(ctx context.Context, r *rig) error {
 				if err := a.canKeep(flags.markdown, out); err != nil {
@@ -194,6 +197,17 @@ func collecting(every int, most int64) (end func()) {
 			debug.SetMemoryLimit(limit)
 		}
 	}
+}
+
+// leavingProcessors keeps this program to a quarter of the processors where GOMAXPROCS does not say otherwise: less than that is its part
+// in a proof whose rows are played by processes, and threads that look for something to do take the time of these. It returns what ends
+// that.
+func leavingProcessors() (end func()) {
+	if os.Getenv("GOMAXPROCS") != "" {
+		return func() {}
+	}
+	before := runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4))
+	return func() { runtime.GOMAXPROCS(before) }
 }
 
 // inTurn does the first to the last of n things, a few beside each other, until one fails. It returns how many of the first were done.
