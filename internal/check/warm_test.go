@@ -227,7 +227,7 @@ def test_log_file(pytestconfig): raise AssertionError(repr(vars(pytestconfig.plu
 // TestSessionIsPytest: where pytest's start is made ahead, tests find and say what they do where it is not. A conftest.py that
 // nothing loads makes the difference.
 func TestSessionIsPytest(t *testing.T) {
-	chance := regexp.MustCompile(`in \d+\.\d+s| +\[ *\d+%\]|tare_main.py', '\w+'|'tare_session', |0\.\d+, '[0-9a-f]{32}', b'.*'`) // the time; where the sentinels stand; the name; test_chance
+	chance := regexp.MustCompile(`in \d+\.\d+s| +\[ *\d+%\]|tare_main.py', '\w+'|'tare_session', |[0-9.e-]+\|[0-9.e-]+\|[0-9a-f]{32}\|[0-9a-f]{8}`) // the time; where the sentinels stand; the name; test_chance
 	seconds := regexp.MustCompile(`in (\d+\.\d+)s`)
 	trees := map[string]tare.Tree{
 		"most":   files(t, "tests/test_most.py", most, "src/a.py", "X = 1\n"),
