@@ -91,7 +91,7 @@ type Made struct {
 }
 
 // A Collector is a Runner whose tests cannot all be found by reading: code makes them. Its Run honours TestRequest.Files, and its
-// Tests reads only files that Collects is true of.
+// Tests reads only files that Collects is true of, each by itself: what it lists of one does not hang on another.
 type Collector interface {
 	// Collects reports whether tests are looked for in the file at path.
 	Collects(path string) bool

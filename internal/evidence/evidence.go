@@ -6,6 +6,7 @@
 package evidence
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -178,21 +179,21 @@ func (g *gatherer) visibleHolds(run tare.Run) bool {
 	return run.Complete && !slices.ContainsFunc(run.Sentinels, func(s tare.Sentinel) bool { return !s.Right() })
 }
 
-// list lists the tests of the seed and of what the agent left, by reading. It is false when that could not be done.
+// list lists the tests of the seed and of what the agent left, by reading. Of a runner that reads each file by itself, those of
+// files that are the same in both are left out: nobody asks for them. It is false when that could not be done.
 func (g *gatherer) list(ctx context.Context) bool {
 	if g.lists != nil {
 		return true
 	}
 	trees := []tare.Tree{g.Task.Seed, g.lay.withoutHooks()}
+	if c, ok := g.Runner.(check.Collector); ok {
+		trees[0], trees[1] = differing(trees[0], trees[1], c.Collects), differing(trees[1], trees[0], c.Collects)
+	}
 	lists := make([]listing, len(trees))
 	errs := make([]error, len(trees))
 	shared := cmp.Or(g.Shared, NewShared()) // where the agent touched no test, both are the same
 	parallel(g.Jobs, len(trees), func(i int) {
-		read := trees[i]
-		if c, ok := g.Runner.(check.Collector); ok {
-			read = read.Filter(func(f tare.File) bool { return c.Collects(f.Path) })
-		}
-		lists[i], _, errs[i] = share(shared, keyOf("tests", string(read.Digest())), func() (l listing, err error) {
+		lists[i], _, errs[i] = share(shared, keyOf("tests", string(trees[i].Digest())), func() (l listing, err error) {
 			l.nodes, l.broken, err = g.Runner.Tests(ctx, g.Sandbox, trees[i])
 			return l, err
 		}, func(listing) bool { return true })
@@ -205,6 +206,14 @@ func (g *gatherer) list(ctx context.Context) bool {
 	}
 	g.lists = lists
 	return true
+}
+
+// differing is the files of t that wanted is true of, without those that are the same in other.
+func differing(t, other tare.Tree, wanted func(path string) bool) tare.Tree {
+	return t.Filter(func(f tare.File) bool {
+		o, there := other.Lookup(f.Path)
+		return wanted(f.Path) && !(there && o.Mode.Type() == f.Mode.Type() && bytes.Equal(o.Data, f.Data))
+	})
 }
 
 // findMoved finds the visible tests that are gone from where they were and stand unchanged in a file that the seed does not

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare"
+	"tare/internal/sandbox"
 )
 
 // beside gathers with shared.
@@ -159,5 +160,64 @@ func TestAhead(t *testing.T) {
 		if not == nil && len(f.together) != 1 {
 			t.Errorf("two gatherings: makings of each call: %v", f.together)
 		}
+	}
+}
+
+// A reader reads each file by itself.
+type reader struct {
+	*fake
+	read []string
+}
+
+func (*reader) Collects(p string) bool {
+	return strings.HasPrefix(p[strings.LastIndex(p, "/")+1:], "t_")
+}
+
+func (r *reader) Tests(ctx context.Context, sb sandbox.Sandbox, tree tare.Tree) ([]tare.TestNode, []string, error) {
+	r.mu.Lock()
+	for _, f := range tree {
+		r.read = append(r.read, f.Path)
+	}
+	r.mu.Unlock()
+	return r.fake.Tests(ctx, sb, tree)
+}
+
+// TestReadsWhatChanged: where each file is read by itself, only those are that the agent changed, in the seed and in what it left, and
+// what is found is the same.
+func TestReadsWhatChanged(t *testing.T) {
+	for name, c := range map[string]struct {
+		final tare.Tree
+		read  []string
+	}{
+		"a new file":     {solved("tests/t_new", "x genuine"), []string{"tests/t_new"}},
+		"another test":   {solved("tests/t_old", "one vacuous\ntwo vacuous\nx genuine"), []string{"tests/t_old", "tests/t_old"}},
+		"a changed test": {solved("tests/t_old", "one genuine\ntwo vacuous"), []string{"tests/t_old", "tests/t_old"}},
+		"moved":          {solved("tests/t_old", "two vacuous", "tests/t_new", "one vacuous\nx genuine"), []string{"tests/t_new", "tests/t_old", "tests/t_old"}},
+		"broken":         {solved("tests/t_new", "broken", "tests/t_more", "x genuine"), []string{"tests/t_more", "tests/t_new"}},
+		"no test":        {solved("src/more", "text fix"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole, err := gather(&fake{}, c.final, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &reader{fake: &fake{}}
+			ev, err := Gather(t.Context(), Request{Task: fakeTask(), Final: c.final, Sandbox: box{}, Runner: r, Jobs: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			type found struct {
+				Own    []tare.TestNode
+				Moved  []tare.Moved
+				Broken []string
+			}
+			if d := cmp.Diff(found{whole.Own, whole.Moved, whole.Broken}, found{ev.Own, ev.Moved, ev.Broken}); d != "" {
+				t.Errorf("by all files and by those that changed (-all +changed):\n%s", d)
+			}
+			slices.Sort(r.read)
+			if !slices.Equal(r.read, c.read) {
+				t.Errorf("read %q, want %q", r.read, c.read)
+			}
+		})
 	}
 }

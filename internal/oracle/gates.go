@@ -22,8 +22,8 @@ func wrongRecord(j *judge) *finding {
 	if j.rec.Schema != tare.RecordSchema {
 		return ours(tare.CauseGrader, "the record has the schema %q, and this grader reads %q", show(j.rec.Schema, 40), tare.RecordSchema)
 	}
-	if _, err := tare.Canonical(j.rec); err != nil {
-		return ours(tare.CauseGrader, "the record cannot be written down: %s", show(err.Error(), 200))
+	if j.unwritable != nil {
+		return ours(tare.CauseGrader, "the record cannot be written down: %s", show(j.unwritable.Error(), 200))
 	}
 	return nil
 }

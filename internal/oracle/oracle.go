@@ -72,9 +72,11 @@ func JudgeWith(rules []Rule, task *tare.Task, record tare.Record) tare.Verdict {
 		Unfinished: unfinished(record.Trajectory.Stop),
 		Proof:      tare.Proof{Status: tare.Unproven}, Isolation: record.Evidence.Isolation,
 	}
-	if b, err := tare.Canonical(record); err == nil {
+	b, err := tare.Canonical(record)
+	if err == nil {
 		v.Record = tare.HashBytes(b)
 	}
+	j.unwritable = err
 	switch task.Kind {
 	case tare.Vuln:
 		v.Gates = j.vulnGates()
@@ -111,6 +113,8 @@ type judge struct {
 	causes map[string]tare.Cause // of the gates that are not PASS
 	tally  *tally                // of the agent's tests, once it was asked for
 	answer *detect.Answer        // of a canary: what the reply says, once it was asked for
+
+	unwritable error // why the record cannot be written down
 }
 
 // on reports whether the rule is in force.
