@@ -117,7 +117,8 @@ file against this binary, its suites and, where it is there, the adapter; it pla
 	c.Flags().BoolVar(&flags.controlsOnly, "controls-only", false, "leave the adversaries out; certifies a part")
 	c.Flags().StringVar(&flags.markdown, "markdown", "", "also write the tables as Markdown to this file")
 	c.Flags().IntVar(&flags.passes, "passes", 2, "how often everything is played; no certificate below 2")
-	c.Flags().IntVar(&flags.jobs, "jobs", runtime.NumCPU(), "controls played at once")
+	// one more than there are processors: some controls do nothing until a time limit ends them
+	c.Flags().IntVar(&flags.jobs, "jobs", runtime.NumCPU()+1, "controls played at once")
 	return c
 }
 
