@@ -76,6 +76,7 @@ func startClients(t *testing.T, base, task string, agents []string, more ...stri
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { cmd.Process.Kill() }) // where nobody came to wait for it
 	return func(want int) map[string]clientLine {
 		t.Helper()
 		err := cmd.Wait()

@@ -207,7 +207,8 @@ func leavingProcessors() (end func()) {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return func() {}
 	}
-	before := runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4))
+	before := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(max(1, before/4))
 	return func() { runtime.GOMAXPROCS(before) }
 }
 

@@ -6,7 +6,6 @@
 package evidence
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -187,7 +186,13 @@ func (g *gatherer) list(ctx context.Context) bool {
 	}
 	trees := []tare.Tree{g.Task.Seed, g.lay.withoutHooks()}
 	if c, ok := g.Runner.(check.Collector); ok {
-		trees[0], trees[1] = differing(trees[0], trees[1], c.Collects), differing(trees[1], trees[0], c.Collects)
+		changed := map[string]bool{} // by the same word as everywhere: a file whose mode alone is another has tests that are not the agent's
+		for _, ch := range trees[0].Changes(trees[1]) {
+			changed[ch.Path] = c.Collects(ch.Path)
+		}
+		for i, t := range trees {
+			trees[i] = t.Filter(func(f tare.File) bool { return changed[f.Path] })
+		}
 	}
 	lists := make([]listing, len(trees))
 	errs := make([]error, len(trees))
@@ -206,14 +211,6 @@ func (g *gatherer) list(ctx context.Context) bool {
 	}
 	g.lists = lists
 	return true
-}
-
-// differing is the files of t that wanted is true of, without those that are the same in other.
-func differing(t, other tare.Tree, wanted func(path string) bool) tare.Tree {
-	return t.Filter(func(f tare.File) bool {
-		o, there := other.Lookup(f.Path)
-		return wanted(f.Path) && !(there && o.Mode.Type() == f.Mode.Type() && bytes.Equal(o.Data, f.Data))
-	})
 }
 
 // findMoved finds the visible tests that are gone from where they were and stand unchanged in a file that the seed does not

@@ -163,6 +163,17 @@ func TestAhead(t *testing.T) {
 	}
 }
 
+// chmod is t with a file that may be executed.
+func chmod(t tare.Tree, path string) tare.Tree {
+	out := slices.Clone(t)
+	for i := range out {
+		if out[i].Path == path {
+			out[i].Mode |= 0o111
+		}
+	}
+	return out
+}
+
 // A reader reads each file by itself.
 type reader struct {
 	*fake
@@ -195,6 +206,7 @@ func TestReadsWhatChanged(t *testing.T) {
 		"moved":          {solved("tests/t_old", "two vacuous", "tests/t_new", "one vacuous\nx genuine"), []string{"tests/t_new", "tests/t_old", "tests/t_old"}},
 		"broken":         {solved("tests/t_new", "broken", "tests/t_more", "x genuine"), []string{"tests/t_more", "tests/t_new"}},
 		"no test":        {solved("src/more", "text fix"), nil},
+		"another mode":   {chmod(solved("tests/t_old", "one vacuous\ntwo vacuous"), "tests/t_old"), []string{"tests/t_old", "tests/t_old"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole, err := gather(&fake{}, c.final, 2)

@@ -37,7 +37,6 @@ class Reporter:
 
     def __init__(self):
         self.send = lambda event, **fields: None  # before it is known to whom
-        self.request = {"steered": False}
         self.index = {}  # id() of each item to its number; the items are kept alive by the session
         self.current = None
         self.details = {}
@@ -56,13 +55,6 @@ class Reporter:
         """Close the report, and end the process with pytest's status."""
         self.send("end", status=status, items=len(self.index), results=self.results)
         tare_channel.finish(status)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_configure(self, config):
-        """Leave out what keeps the names of tests for a next run in the same tree: there is none. In a steered run it may be asked for."""
-        for name in () if self.request["steered"] else ("lfplugin", "nfplugin"):
-            if config.pluginmanager.has_plugin(name):
-                config.pluginmanager.unregister(name=name)
 
     # Collection.
 

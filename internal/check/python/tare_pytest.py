@@ -21,8 +21,8 @@ import tare_channel
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DIST = "/usr/lib/python3/dist-packages"
-# Plug-ins that talk to somebody, change what a run is, speak on stderr when the process dies, or keep something for a next run.
-OFF = "pastebin faulthandler setuponly setupplan stepwise".split()
+# Plug-ins that talk to somebody, change what a run is, or speak on stderr when the process dies.
+OFF = "pastebin faulthandler setuponly setupplan".split()
 
 
 def own_path(root, sources):
