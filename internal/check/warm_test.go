@@ -254,7 +254,7 @@ func TestSessionIsPytest(t *testing.T) {
 					t.Fatalf("%s: %v, %s", name, err, got.Defect)
 				}
 				if said := seconds.FindSubmatch(got.Output); len(said) == 2 {
-					if s, err := strconv.ParseFloat(string(said[1]), 64); err != nil || s > got.Seconds+0.01 {
+					if s, err := strconv.ParseFloat(string(said[1]), 64); err != nil || s > got.Seconds+0.25 { // a busy machine looks at its clock late; a resident is soon older than that
 						t.Errorf("%s: it took %.2f s and says %s", name, got.Seconds, said[1])
 					}
 				}
