@@ -186,7 +186,7 @@ func (g *gatherer) list(ctx context.Context) bool {
 	}
 	trees := []tare.Tree{g.Task.Seed, g.lay.withoutHooks()}
 	if c, ok := g.Runner.(check.Collector); ok {
-		changed := map[string]bool{} // by the same word as everywhere: a file whose mode alone is another has tests that are not the agent's
+		changed := map[string]bool{} // a mode counts, as in collect: what is changed there and not read here has tests that pass for the agent's
 		for _, ch := range trees[0].Changes(trees[1]) {
 			changed[ch.Path] = c.Collects(ch.Path)
 		}
